@@ -1,0 +1,3 @@
+//! What sqs-lease is tested with: the transcript player and the harness of the fuzz targets.
+
+pub mod transcript;
