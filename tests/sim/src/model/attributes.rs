@@ -152,7 +152,7 @@ pub(crate) fn unknown(name: &str) -> Error {
 }
 
 /// The names that `GetQueueAttributes` knows besides those that can be set.
-pub(crate) const COMPUTED: [&str; 6] = [
+const COMPUTED: [&str; 6] = [
     "QueueArn",
     "ApproximateNumberOfMessages",
     "ApproximateNumberOfMessagesNotVisible",

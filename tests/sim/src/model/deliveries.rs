@@ -7,7 +7,7 @@ use super::batch::{self, Change, Entry, Outcomes};
 use super::error::{Error, ErrorKind};
 use super::handle::Sealed;
 use super::message::{Delivery, Receive};
-use super::queue::{Place, Stored};
+use super::queue::Place;
 use super::truth::{Asked, Event};
 use super::{Model, arn_of, name_of, name_of_arn};
 
@@ -186,8 +186,8 @@ impl Model {
 
     fn move_dead(&mut self, queue: &str, target: &str, number: u64, now: Moment) -> Result<(), Error> {
         let from = name_of(queue);
-        let Some(stored) = self.queue_mut(queue)?.remove(number) else { return Ok(()) };
-        let stored = Stored { dead_letter_source: Some(arn_of(from).into()), ..stored };
+        let Some(mut stored) = self.queue_mut(queue)?.remove(number) else { return Ok(()) };
+        stored.dead_letter_source = Some(arn_of(from).into());
         self.queue_mut(target)?.insert(number, stored, Place::Available(now));
         self.truth.record(number, Event::Moved { from: Arc::from(from), to: Arc::from(target) }, now);
         Ok(())

@@ -22,6 +22,8 @@ pub struct Error {
     kind: ErrorKind,
     /// For a change or delete refused for its handle: the handle, and SQS's reason.
     handle: Option<String>,
+    /// Of an error that a fault made up: its code and HTTP status.
+    injected: Option<(String, u16)>,
     text: String,
 }
 
@@ -79,15 +81,22 @@ pub enum ErrorKind {
     InternalFailure,
     /// SQS is not available (503).
     ServiceUnavailable,
+    /// Whatever a [`Fault`](crate::Fault) said.
+    Injected,
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
-        Self { kind, handle: None, text: text.into() }
+        Self { kind, handle: None, injected: None, text: text.into() }
     }
 
     pub(crate) fn about_handle(kind: ErrorKind, handle: &str, reason: impl Into<String>) -> Self {
-        Self { kind, handle: Some(handle.into()), text: reason.into() }
+        Self { kind, handle: Some(handle.into()), injected: None, text: reason.into() }
+    }
+
+    pub(crate) fn injected(status: u16, code: &str, text: &str) -> Self {
+        let injected = Some((code.into(), status));
+        Self { kind: ErrorKind::Injected, handle: None, injected, text: text.into() }
     }
 
     pub(crate) fn missing(parameter: &str) -> Self {
@@ -107,9 +116,10 @@ impl Error {
     }
 
     /// The code that SDKs report: the part before `;` in the header `x-amzn-query-error`.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> &str {
         use ErrorKind as K;
         match self.kind {
+            K::Injected => self.injected.as_ref().map_or("", |(code, _)| code),
             K::QueueDoesNotExist => "AWS.SimpleQueueService.NonExistentQueue",
             K::QueueNameExists => "QueueAlreadyExists",
             K::PurgeInProgress => "AWS.SimpleQueueService.PurgeQueueInProgress",
@@ -138,9 +148,10 @@ impl Error {
     }
 
     /// The name in the body's `__type`, with its namespace.
-    pub fn json_type(&self) -> &'static str {
+    pub fn json_type(&self) -> &str {
         use ErrorKind as K;
         match self.kind {
+            K::Injected => self.code(),
             K::QueueDoesNotExist => "com.amazonaws.sqs#QueueDoesNotExist",
             K::QueueNameExists => "com.amazonaws.sqs#QueueNameExists",
             K::PurgeInProgress => "com.amazonaws.sqs#PurgeQueueInProgress",
@@ -172,6 +183,7 @@ impl Error {
     pub fn status(&self) -> u16 {
         use ErrorKind as K;
         match self.kind {
+            K::Injected => self.injected.as_ref().map_or(400, |(_, status)| *status),
             K::Throttled | K::OverLimit | K::PurgeInProgress | K::InvalidSecurity => 403,
             K::HandleInvalid => 404,
             K::InternalFailure => 500,
@@ -202,7 +214,7 @@ impl Error {
     ///
     /// A handle that a single call refuses with `InvalidParameterValue` fails its entry with
     /// `ReceiptHandleIsInvalid`: AWS's own .NET framework compares with exactly this pair of strings.
-    pub fn entry_code(&self) -> &'static str {
+    pub fn entry_code(&self) -> &str {
         match self.kind {
             ErrorKind::MessageGone | ErrorKind::HandleExpired => "ReceiptHandleIsInvalid",
             _ => self.code(),

@@ -19,6 +19,7 @@ use sqs_lease_core::Moment;
 pub use attributes::redrive_policy;
 pub use batch::{Change, Entry, Outcomes};
 pub use error::{Error, ErrorKind};
+pub(crate) use handle::mix;
 pub(crate) use message::Data;
 pub use message::{AttributeValue, Delivery, MessageId, NewMessage, Receive, Sent};
 pub use settings::Settings;
@@ -183,6 +184,21 @@ impl Model {
         Ok(shown)
     }
 
+    /// The attributes of these names, `All` for all. Without a name there is none, as with SQS.
+    pub(crate) fn named_attributes(
+        &mut self,
+        queue: &str,
+        names: &[String],
+        now: Moment,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        let mut all = self.attributes(queue, now)?;
+        if let Some(name) = names.iter().find(|name| !attributes::is_known(name)) {
+            return Err(attributes::unknown(name));
+        }
+        all.retain(|name, _| names.iter().any(|wanted| wanted == "All" || wanted == name));
+        Ok(all)
+    }
+
     /// Sets attributes of a queue: all of them or, if one is refused, none. SQS takes up to a minute to spread
     /// them; this is at once.
     ///
@@ -239,10 +255,6 @@ impl Model {
     /// The latest moment that the model has been told of.
     pub fn latest(&self) -> Moment {
         self.latest
-    }
-
-    pub(crate) fn set_endpoint(&mut self, url: String) {
-        self.settings.endpoint = url;
     }
 
     pub(crate) fn tags(&mut self, queue: &str) -> Result<&mut BTreeMap<String, String>, Error> {
@@ -308,7 +320,7 @@ impl fmt::Debug for Model {
     }
 }
 
-fn name_of(queue: &str) -> &str {
+pub(crate) fn name_of(queue: &str) -> &str {
     queue.rsplit('/').next().unwrap_or(queue)
 }
 

@@ -30,7 +30,7 @@ impl Default for Settings {
             limit: Duration::from_hours(12),
             in_flight: 120_000,
             seed: 0,
-            unix_origin: Duration::from_secs(1_767_225_600),
+            unix_origin: Duration::from_hours(490_896),
             record: true,
             endpoint: format!("https://sqs.{REGION}.amazonaws.com"),
         }
