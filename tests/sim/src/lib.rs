@@ -1,0 +1,19 @@
+//! A simulated Amazon SQS that is strict about visibility.
+
+mod fault;
+mod http;
+mod model;
+mod polls;
+mod server;
+mod service;
+mod wire;
+
+pub use fault::Fault;
+pub use model::{
+    Asked, AttributeValue, Change, Delivery, Entry, Error, ErrorKind, Event, MessageId, Model, NewMessage,
+    Outcomes, Receive, Recorded, Sent, Settings, redrive_policy,
+};
+pub use polls::LongPolls;
+pub use server::{Builder, Server};
+pub use sqs_lease_core::Moment;
+pub use wire::Action;

@@ -1,0 +1,178 @@
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::error::{Error, ErrorKind};
+
+/// The text of a `RedrivePolicy`: after `max_receive_count` receives a message goes to the queue of that ARN.
+///
+/// ```
+/// use sqs_lease_sim::{Model, Moment, redrive_policy};
+///
+/// let mut model = Model::default();
+/// let now = Moment::ORIGIN;
+/// model.create_queue("dead", &[], now)?;
+/// let policy = redrive_policy(&model.queue_arn("dead")?, 3);
+/// model.create_queue("jobs", &[("RedrivePolicy", &policy)], now)?;
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
+pub fn redrive_policy(dead_letter_arn: &str, max_receive_count: u32) -> String {
+    json!({"deadLetterTargetArn": dead_letter_arn, "maxReceiveCount": max_receive_count.to_string()})
+        .to_string()
+}
+
+/// The attributes of a queue that its owner sets, valid as they stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Attributes {
+    pub(crate) visibility: u32,
+    pub(crate) retention: u32,
+    pub(crate) delay: u32,
+    pub(crate) wait: u32,
+    pub(crate) max_size: usize,
+    pub(crate) redrive: Option<Redrive>,
+    /// The rest that SQS knows: kept and shown, of no effect here.
+    other: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Redrive {
+    pub(crate) target_arn: String,
+    pub(crate) max_receive_count: u32,
+    text: String,
+}
+
+const WITHOUT_EFFECT: [&str; 5] = [
+    "Policy",
+    "KmsMasterKeyId",
+    "KmsDataKeyReusePeriodSeconds",
+    "SqsManagedSseEnabled",
+    "RedriveAllowPolicy",
+];
+
+impl Default for Attributes {
+    fn default() -> Self {
+        Self {
+            visibility: 30,
+            retention: 345_600,
+            delay: 0,
+            wait: 0,
+            max_size: 1_048_576,
+            redrive: None,
+            other: BTreeMap::from([("SqsManagedSseEnabled".to_owned(), "true".to_owned())]),
+        }
+    }
+}
+
+impl Attributes {
+    /// Sets one attribute from its text. An empty text sets a policy back to none, as with SQS.
+    pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
+        match name {
+            "VisibilityTimeout" => self.visibility = number(name, value, 0, 43_200)?,
+            "MessageRetentionPeriod" => self.retention = number(name, value, 60, 1_209_600)?,
+            "DelaySeconds" => self.delay = number(name, value, 0, 900)?,
+            "ReceiveMessageWaitTimeSeconds" => self.wait = number(name, value, 0, 20)?,
+            "MaximumMessageSize" => self.max_size = number(name, value, 1_024, 1_048_576)? as usize,
+            "RedrivePolicy" if value.is_empty() => self.redrive = None,
+            "RedrivePolicy" => self.redrive = Some(Redrive::parse(value)?),
+            "FifoQueue" | "ContentBasedDeduplication" | "DeduplicationScope" | "FifoThroughputLimit" => {
+                return Err(unknown(name));
+            }
+            _ if WITHOUT_EFFECT.contains(&name) => {
+                if value.is_empty() {
+                    self.other.remove(name);
+                } else {
+                    self.other.insert(name.into(), value.into());
+                }
+            }
+            _ => return Err(unknown(name)),
+        }
+        Ok(())
+    }
+
+    /// All of them, as SQS shows them.
+    pub(crate) fn show(&self) -> BTreeMap<String, String> {
+        let mut shown = self.other.clone();
+        let mut show = |name: &str, value: String| shown.insert(name.to_owned(), value);
+        show("VisibilityTimeout", self.visibility.to_string());
+        show("MessageRetentionPeriod", self.retention.to_string());
+        show("DelaySeconds", self.delay.to_string());
+        show("ReceiveMessageWaitTimeSeconds", self.wait.to_string());
+        show("MaximumMessageSize", self.max_size.to_string());
+        if let Some(redrive) = &self.redrive {
+            show("RedrivePolicy", redrive.text.clone());
+        }
+        shown
+    }
+}
+
+impl Redrive {
+    fn parse(text: &str) -> Result<Self, Error> {
+        let invalid = |reason: &str| {
+            let value = format!("Value {text} for parameter RedrivePolicy is invalid. Reason: {reason}");
+            Error::new(ErrorKind::InvalidParameter, value)
+        };
+        let policy: Value =
+            serde_json::from_str(text).map_err(|_| invalid("Redrive policy is not a valid JSON map."))?;
+        let Some(target_arn) = policy["deadLetterTargetArn"].as_str() else {
+            return Err(invalid("Redrive policy does not contain mandatory attribute: deadLetterTargetArn."));
+        };
+        // SQS takes the count as a number and as a text.
+        let count = match &policy["maxReceiveCount"] {
+            Value::Null => {
+                return Err(invalid("Redrive policy does not contain mandatory attribute: maxReceiveCount."));
+            }
+            Value::String(text) => text.parse().ok(),
+            value => value.as_u64(),
+        };
+        match count.and_then(|count| u32::try_from(count).ok()) {
+            Some(count @ 1..=1_000) => {
+                Ok(Self { target_arn: target_arn.into(), max_receive_count: count, text: text.into() })
+            }
+            _ => {
+                Err(invalid("Invalid value for maxReceiveCount: must be between 1 and 1000, both inclusive."))
+            }
+        }
+    }
+}
+
+fn number(name: &str, value: &str, least: u32, most: u32) -> Result<u32, Error> {
+    // u32's own parser would take a plus sign; SQS does not.
+    let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    match value.parse() {
+        Ok(number) if digits && (least..=most).contains(&number) => Ok(number),
+        _ => Err(Error::new(
+            ErrorKind::InvalidAttributeValue,
+            format!("Invalid value for the parameter {name}."),
+        )),
+    }
+}
+
+pub(crate) fn unknown(name: &str) -> Error {
+    Error::new(ErrorKind::InvalidAttributeName, format!("Unknown Attribute {name}."))
+}
+
+/// The names that `GetQueueAttributes` knows besides those that can be set.
+const COMPUTED: [&str; 6] = [
+    "QueueArn",
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+    "CreatedTimestamp",
+    "LastModifiedTimestamp",
+];
+
+pub(crate) fn is_known(name: &str) -> bool {
+    let settable = [
+        "VisibilityTimeout",
+        "MessageRetentionPeriod",
+        "DelaySeconds",
+        "ReceiveMessageWaitTimeSeconds",
+        "MaximumMessageSize",
+        "RedrivePolicy",
+        "FifoQueue",
+        "ContentBasedDeduplication",
+        "DeduplicationScope",
+        "FifoThroughputLimit",
+    ];
+    name == "All" || settable.contains(&name) || COMPUTED.contains(&name) || WITHOUT_EFFECT.contains(&name)
+}

@@ -1,0 +1,128 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqs_lease_core::Moment;
+
+use super::batch::{self, Entry, Outcomes};
+use super::error::{Error, ErrorKind};
+use super::handle::mix;
+use super::message::{MessageId, NewMessage, Sent};
+use super::queue::{Place, Stored};
+use super::truth::Event;
+use super::{Model, name_of};
+
+const MAX_SIZE: usize = 1_048_576;
+
+impl Model {
+    /// Sends a message. It can be received after its delay.
+    ///
+    /// # Errors
+    /// No such queue, or a message that SQS does not take: an empty body, one too large or with characters that
+    /// XML does not know, a delay beyond 900 seconds, a deduplication id on a standard queue.
+    pub fn send(&mut self, queue: &str, message: impl Into<NewMessage>, now: Moment) -> Result<Sent, Error> {
+        let now = self.tick(now);
+        let message = message.into();
+        let attributes = &self.queue(queue)?.attributes;
+        check(&message, attributes.max_size)?;
+        let secs = match message.delay {
+            None => attributes.delay,
+            Some(secs) => u32::try_from(secs).ok().filter(|secs| *secs <= 900).ok_or_else(|| {
+                Error::invalid_value(secs, "DelaySeconds", "DelaySeconds must be >= 0 and <= 900.")
+            })?,
+        };
+        let number = self.next_message;
+        self.next_message += 1;
+        let id = self.new_id(number);
+        let visible_at = now + Duration::from_secs(secs.into());
+        let place = if visible_at > now { Place::Delayed(visible_at) } else { Place::Available(now) };
+        self.queue_mut(queue)?.insert(number, Stored::new(id, message.clone(), now), place);
+        self.truth.begin(number, id);
+        self.truth.record(number, Event::Sent { queue: Arc::from(name_of(queue)), visible_at }, now);
+        Ok(Sent { message_id: id, sequence_number: None, message })
+    }
+
+    /// Sends up to ten messages, each for itself.
+    ///
+    /// # Errors
+    /// No such queue, or a batch that SQS refuses as a whole: no entry, more than ten, ids that are not
+    /// distinct or none, or messages that are together larger than 1 MiB.
+    pub fn send_batch(
+        &mut self,
+        queue: &str,
+        entries: &[Entry<NewMessage>],
+        now: Moment,
+    ) -> Result<Outcomes<Sent>, Error> {
+        self.queue(queue)?;
+        batch::check(entries, "SendMessageBatchRequestEntry")?;
+        let size: usize = entries.iter().map(|entry| size(&entry.request)).sum();
+        if size > MAX_SIZE {
+            let text =
+                format!("Batch requests cannot be longer than {MAX_SIZE} bytes. You have sent {size} bytes.");
+            return Err(Error::new(ErrorKind::BatchTooLong, text));
+        }
+        let mut send = |entry: &Entry<NewMessage>| self.send(queue, entry.request.clone(), now);
+        Ok(entries.iter().map(|entry| (entry.id.clone(), send(entry))).collect())
+    }
+
+    /// A version 4 UUID, as SQS's ids are.
+    fn new_id(&self, number: u64) -> MessageId {
+        let high = mix(self.settings.seed ^ mix(number));
+        let low = mix(high ^ number);
+        let bits = u128::from(high) << 64 | u128::from(low);
+        MessageId(bits & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62)
+    }
+}
+
+fn check(message: &NewMessage, max_size: usize) -> Result<(), Error> {
+    if message.body.is_empty() {
+        return Err(Error::missing("MessageBody"));
+    }
+    if size(message) > max_size {
+        let text = format!(
+            "One or more parameters are invalid. Reason: Message must be shorter than {max_size} bytes."
+        );
+        return Err(Error::new(ErrorKind::InvalidParameter, text));
+    }
+    if !message.body.chars().all(is_allowed) {
+        return Err(Error::new(
+            ErrorKind::InvalidMessageContents,
+            "Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | \
+             #xE000 to #xFFFD | #x10000 to #x10FFFF",
+        ));
+    }
+    if let Some(id) = &message.deduplication_id {
+        let reason = "The request include parameter that is not valid for this queue type";
+        return Err(Error::invalid_value(id, "MessageDeduplicationId", reason));
+    }
+    check_attributes(message)
+}
+
+fn check_attributes(message: &NewMessage) -> Result<(), Error> {
+    if message.attributes.len() > 10 {
+        let text = format!("Number of message attributes [{}] exceeds the allowed maximum [10].", {
+            message.attributes.len()
+        });
+        return Err(Error::new(ErrorKind::InvalidParameter, text));
+    }
+    for (name, value) in &*message.attributes {
+        let kind = value.data_type.split('.').next().unwrap_or_default();
+        if !["String", "Number", "Binary"].contains(&kind) {
+            let text = format!(
+                "The type of message (user) attribute '{name}' is invalid. You must use only the following \
+                 supported type prefixes: Binary, Number, String."
+            );
+            return Err(Error::new(ErrorKind::InvalidParameter, text));
+        }
+    }
+    Ok(())
+}
+
+/// What SQS counts: the body, and the names, types and values of the attributes.
+fn size(message: &NewMessage) -> usize {
+    let attributes: usize = message.attributes.iter().map(|(name, value)| name.len() + value.size()).sum();
+    message.body.len() + attributes
+}
+
+fn is_allowed(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+}

@@ -1,0 +1,120 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sqs_lease_core::Moment;
+
+use super::error::ErrorKind;
+use super::message::MessageId;
+
+/// One thing that happened to a message, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recorded {
+    /// When it happened.
+    pub at: Moment,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What can happen to a message.
+///
+/// A delivery is named by its number among the message's deliveries: the receive count that it came with.
+/// That a visibility timeout ran out is no event of its own; it follows from the deadlines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// Sent to a queue.
+    Sent {
+        /// The queue's name.
+        queue: Arc<str>,
+        /// When it can be received first.
+        visible_at: Moment,
+    },
+    /// Received, and hidden from other consumers.
+    Received {
+        /// Which delivery this was: 1 for the first.
+        delivery: u32,
+        /// When SQS got the request: the 12 hours count from here.
+        requested: Moment,
+        /// When the message becomes visible again, if nothing is done.
+        until: Moment,
+    },
+    /// Hidden for longer or shorter, or made visible, by `ChangeMessageVisibility`.
+    Changed {
+        /// The delivery whose handle was used.
+        delivery: u32,
+        /// The latest delivery at that moment. Where it is another one, an old handle changed its deadline.
+        current: u32,
+        /// The deadline before.
+        from: Moment,
+        /// The deadline after.
+        to: Moment,
+    },
+    /// A change or a delete with a handle of this message was refused.
+    Refused {
+        /// The delivery whose handle was used.
+        delivery: u32,
+        /// What was asked for.
+        asked: Asked,
+        /// Why not.
+        kind: ErrorKind,
+    },
+    /// Deleted by a consumer.
+    Deleted {
+        /// The delivery whose handle was used.
+        delivery: u32,
+        /// The latest delivery at that moment.
+        current: u32,
+    },
+    /// Moved to the dead-letter queue, at the receive that would have been one too many.
+    Moved {
+        /// The name of the queue it was in.
+        from: Arc<str>,
+        /// The name of its dead-letter queue.
+        to: Arc<str>,
+    },
+    /// Dropped at the end of the queue's retention period.
+    Expired,
+    /// Dropped by a purge, or with its queue.
+    Purged,
+}
+
+/// What a consumer asked for with a receipt handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Asked {
+    /// A visibility timeout of this many seconds.
+    Change(i32),
+    /// Deletion.
+    Delete,
+}
+
+/// What happened to each message, the deleted ones included.
+#[derive(Default)]
+pub(crate) struct Truth {
+    recording: bool,
+    by_id: HashMap<MessageId, u64>,
+    events: HashMap<u64, Vec<Recorded>>,
+}
+
+impl Truth {
+    pub(crate) fn new(recording: bool) -> Self {
+        Self { recording, ..Self::default() }
+    }
+
+    pub(crate) fn begin(&mut self, number: u64, id: MessageId) {
+        if self.recording {
+            self.by_id.insert(id, number);
+        }
+    }
+
+    pub(crate) fn record(&mut self, number: u64, event: Event, at: Moment) {
+        if self.recording {
+            self.events.entry(number).or_default().push(Recorded { at, event });
+        }
+    }
+
+    pub(crate) fn history(&self, id: MessageId) -> &[Recorded] {
+        self.by_id.get(&id).and_then(|number| self.events.get(number)).map_or(&[], Vec::as_slice)
+    }
+}

@@ -1,0 +1,117 @@
+use std::collections::BTreeMap;
+
+use crate::model::{Change, Delivery, Entry, NewMessage, Outcomes, Receive, Sent};
+
+/// The operations of SQS that the simulated one knows, as a fault names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "these are the names of SQS's operations; SQS documents them")]
+pub enum Action {
+    CreateQueue,
+    GetQueueUrl,
+    ListQueues,
+    DeleteQueue,
+    GetQueueAttributes,
+    SetQueueAttributes,
+    TagQueue,
+    UntagQueue,
+    ListQueueTags,
+    PurgeQueue,
+    SendMessage,
+    SendMessageBatch,
+    ReceiveMessage,
+    DeleteMessage,
+    DeleteMessageBatch,
+    ChangeMessageVisibility,
+    ChangeMessageVisibilityBatch,
+}
+
+impl Action {
+    /// The action of this name, as the header `x-amz-target` has it behind `AmazonSQS.`.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "CreateQueue" => Self::CreateQueue,
+            "GetQueueUrl" => Self::GetQueueUrl,
+            "ListQueues" => Self::ListQueues,
+            "DeleteQueue" => Self::DeleteQueue,
+            "GetQueueAttributes" => Self::GetQueueAttributes,
+            "SetQueueAttributes" => Self::SetQueueAttributes,
+            "TagQueue" => Self::TagQueue,
+            "UntagQueue" => Self::UntagQueue,
+            "ListQueueTags" => Self::ListQueueTags,
+            "PurgeQueue" => Self::PurgeQueue,
+            "SendMessage" => Self::SendMessage,
+            "SendMessageBatch" => Self::SendMessageBatch,
+            "ReceiveMessage" => Self::ReceiveMessage,
+            "DeleteMessage" => Self::DeleteMessage,
+            "DeleteMessageBatch" => Self::DeleteMessageBatch,
+            "ChangeMessageVisibility" => Self::ChangeMessageVisibility,
+            "ChangeMessageVisibilityBatch" => Self::ChangeMessageVisibilityBatch,
+            _ => return None,
+        })
+    }
+}
+
+/// A request, decoded.
+pub(crate) struct Request {
+    pub(crate) action: Action,
+    /// The queue's name or URL; empty where the operation has none.
+    pub(crate) queue: String,
+    pub(crate) what: What,
+}
+
+/// What a request asks for, besides its queue.
+pub(crate) enum What {
+    Create { attributes: Vec<(String, String)>, tags: BTreeMap<String, String> },
+    Url,
+    List { prefix: String, max: Option<usize>, after: Option<String> },
+    DeleteQueue,
+    Attributes { names: Vec<String> },
+    SetAttributes(Vec<(String, String)>),
+    Tag(BTreeMap<String, String>),
+    Untag(Vec<String>),
+    Tags,
+    Purge,
+    Send(NewMessage),
+    SendBatch(Vec<Entry<NewMessage>>),
+    Receive(Receive),
+    Delete(String),
+    DeleteBatch(Vec<Entry<String>>),
+    Change(String, i32),
+    ChangeBatch(Vec<Entry<Change>>),
+}
+
+/// What SQS answers.
+pub(crate) enum Answer {
+    Done,
+    Url(String),
+    Urls(Vec<String>, Option<String>),
+    Attributes(BTreeMap<String, String>),
+    Tags(BTreeMap<String, String>),
+    Sent(Sent),
+    SentBatch(Outcomes<Sent>),
+    Received(Vec<Delivery>),
+    Batch(Outcomes<()>),
+}
+
+/// Which attributes a receive request asked to see; SQS shows no others.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    pub(crate) system: Vec<String>,
+    pub(crate) own: Vec<String>,
+}
+
+impl Wanted {
+    pub(crate) fn wants_system(&self, name: &str) -> bool {
+        self.system.iter().any(|wanted| wanted == "All" || wanted == name)
+    }
+
+    /// `All`, `.*`, a name, or the beginning of one before `.*`.
+    pub(crate) fn wants_own(&self, name: &str) -> bool {
+        self.own.iter().any(|wanted| match wanted.strip_suffix(".*") {
+            _ if wanted == "All" || wanted == name => true,
+            Some(prefix) => name.starts_with(prefix),
+            None => false,
+        })
+    }
+}
