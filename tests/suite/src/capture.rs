@@ -1,9 +1,11 @@
 //! Captures `tracing` events, of every crate and level.
 
 use std::fmt::{Debug, Write};
+use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::field::{Field, Visit};
+use tracing::instrument::WithSubscriber;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
@@ -29,6 +31,13 @@ impl Captured {
         let captured = Self::default();
         let subscriber = tracing_subscriber::registry().with(captured.clone());
         (captured, tracing::subscriber::set_default(subscriber))
+    }
+
+    /// Captures what a future logs while it is polled, on whatever thread.
+    pub fn during<F: Future>(task: F) -> (Self, impl Future<Output = F::Output>) {
+        let captured = Self::default();
+        let subscriber = tracing_subscriber::registry().with(captured.clone());
+        (captured, task.with_subscriber(subscriber))
     }
 
     /// The events of `sqs_lease` so far, as `LEVEL text`.

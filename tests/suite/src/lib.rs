@@ -1,6 +1,9 @@
-//! What sqs-lease is tested with: the transcript player, virtual time, a scripted queue, captured log events.
+//! What sqs-lease is tested with: the transcript player, virtual time, a scripted queue, the simulated SQS in
+//! virtual time, captured log events, and the script that every adapter has to pass.
 
 pub mod capture;
+pub mod conformance;
+pub mod modelled;
 pub mod scripted;
 pub mod transcript;
 pub mod virtual_time;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sqs_lease_driver::{ChangeVisibility, Failure, Moment, Queue, ReceiptHandle, Refusal, Reply, Runtime};
+use sqs_lease_driver::{ChangeVisibility, Failure, Moment, Queue, ReceiptHandle, Refusal, Reply};
 
 use crate::virtual_time::VirtualTime;
 
