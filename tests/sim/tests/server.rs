@@ -253,7 +253,7 @@ fn a_manual_clock_wakes_the_polls_that_are_due_and_each_at_its_moment() {
     server.advance(Duration::from_secs(12));
     second.send("ReceiveMessage", &json!({"QueueUrl": url, "WaitTimeSeconds": 20, "VisibilityTimeout": 5}));
     until_called(&server, Action::ReceiveMessage, 2);
-    server.advance(Duration::from_secs(12 * 3_600));
+    server.advance(Duration::from_hours(12));
     assert_eq!(first.answer().unwrap().body, json!({}), "its 20 seconds were over before the 30");
     assert_eq!(second.answer().unwrap().body["Messages"].as_array().unwrap().len(), 1);
     let received = server.model(|model, _| model.history(held.message_id).last().unwrap().at);
@@ -356,7 +356,7 @@ fn a_hanging_request_has_no_effect_and_no_answer() {
     server.inject(Fault::hang().on(Action::SendMessage).first(1));
     client.send("SendMessage", &json!({"QueueUrl": url, "MessageBody": "work"}));
     until_called(&server, Action::SendMessage, 1);
-    server.advance(Duration::from_secs(3_600));
+    server.advance(Duration::from_hours(1));
     client.0.get_mut().set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     let mut byte = [0];
     assert!(client.0.read(&mut byte).is_err(), "open and silent");

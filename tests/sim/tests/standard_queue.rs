@@ -524,5 +524,5 @@ fn what_matters_stays_fast_with_120_000_in_flight() {
         model.delete(QUEUE, handle, at(2)).unwrap();
     }
     // A scan of the queue at each call would take hours. The bound is for a busy machine and no optimization.
-    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
 }
