@@ -5,9 +5,10 @@
 //! `--endpoint-url URL` names another server that speaks SQS; without a queue it makes one there.
 
 use std::error::Error;
+use std::io::IsTerminal;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use sqs_lease_tokio::aws_config::{self, BehaviorVersion};
@@ -16,6 +17,8 @@ use sqs_lease_tokio::aws_sdk_sqs::config::{Credentials, Region};
 use sqs_lease_tokio::aws_sdk_sqs::types::MessageSystemAttributeName::ApproximateReceiveCount;
 use sqs_lease_tokio::{Options, Visibility, in_one_line};
 use tokio::time::{Instant, sleep, timeout};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::Writer;
 
 /// Short, so that a minute's work fits into seconds.
 const VISIBILITY_TIMEOUT: u32 = 2;
@@ -25,11 +28,11 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // What the lease does is told by its log events. RUST_LOG chooses others.
-    tracing_subscriber::fmt()
-        .with_env_filter(std::env::var("RUST_LOG").unwrap_or_else(|_| "sqs_lease=debug".to_owned()))
-        .with_timer(tracing_subscriber::fmt::time::uptime())
-        .init();
+    LazyLock::force(&BEGIN);
+    if let Err(error) = log() {
+        eprintln!("slow_handler: {error}");
+        return ExitCode::FAILURE;
+    }
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -60,12 +63,11 @@ async fn run() -> Result<()> {
             (client, queue_url, None)
         }
     };
-    let begin = Instant::now();
-    with_lease(&client, &queue_url, begin).await?;
-    without_lease(&client, &queue_url, begin).await
+    with_lease(&client, &queue_url).await?;
+    without_lease(&client, &queue_url).await
 }
 
-async fn with_lease(client: &Client, queue_url: &str, begin: Instant) -> Result<()> {
+async fn with_lease(client: &Client, queue_url: &str) -> Result<()> {
     println!("With the lease: {VISIBILITY_TIMEOUT} s of visibility timeout, {WORK:?} of work.");
     send(client, queue_url).await?;
 
@@ -73,23 +75,23 @@ async fn with_lease(client: &Client, queue_url: &str, begin: Instant) -> Result<
     let options = Options::new().visibility_timeout(Visibility::new(VISIBILITY_TIMEOUT)?);
     let queue = sqs_lease_tokio::open(client.clone(), queue_url, options).await?;
     let delivery = queue.receive_up_to(1).await?.pop().ok_or("no message came")?;
-    tell(begin, &format!("received, receive count {}", delivery.receive_count()));
+    tell(&format!("received, receive count {}", delivery.receive_count()));
 
     let is_done = Arc::new(AtomicBool::new(false));
-    let rival = tokio::spawn(rival(client.clone(), queue_url.to_owned(), begin, Arc::clone(&is_done)));
+    let rival = tokio::spawn(rival(client.clone(), queue_url.to_owned(), Arc::clone(&is_done)));
     delivery.keep(sleep(WORK)).await?;
-    tell(begin, &format!("handler is done, the message is held for another {:.1?}", delivery.remaining()));
+    tell(&format!("handler is done, the message is held for another {:.1?}", delivery.remaining()));
     delivery.delete().await?;
-    tell(begin, "deleted");
+    tell("deleted");
     is_done.store(true, Ordering::Relaxed);
     if rival.await?? {
         return Err("the rival got the message although it was held".into());
     }
-    tell(begin, "the rival never saw it\n");
+    tell("the rival never saw it\n");
     Ok(())
 }
 
-async fn without_lease(client: &Client, queue_url: &str, begin: Instant) -> Result<()> {
+async fn without_lease(client: &Client, queue_url: &str) -> Result<()> {
     println!("The same without the lease.");
     send(client, queue_url).await?;
     let received = client
@@ -101,17 +103,18 @@ async fn without_lease(client: &Client, queue_url: &str, begin: Instant) -> Resu
         .await
         .map_err(|error| in_one_line(&error))?;
     received.messages().first().ok_or("no message came")?;
-    tell(begin, "received, nobody extends it");
-    let rival = rival(client.clone(), queue_url.to_owned(), begin, Arc::default());
-    match timeout(WORK, rival).await {
-        Ok(got) if got? => tell(begin, "the rival works on it, and so does the handler"),
-        _ => return Err("the rival did not get the message although nobody held it".into()),
+    tell("received, nobody extends it");
+    let rival = rival(client.clone(), queue_url.to_owned(), Arc::default());
+    let got = timeout(WORK, rival).await.unwrap_or(Ok(false))?;
+    if !got {
+        return Err("the rival did not get the message although nobody held it".into());
     }
+    tell("the rival works on it, and so does the handler");
     Ok(())
 }
 
 /// Another consumer: polls until it gets a message, or until all is done. Whether it got one.
-async fn rival(client: Client, queue_url: String, begin: Instant, is_done: Arc<AtomicBool>) -> Result<bool> {
+async fn rival(client: Client, queue_url: String, is_done: Arc<AtomicBool>) -> Result<bool> {
     while !is_done.load(Ordering::Relaxed) {
         let polled = client
             .receive_message()
@@ -122,14 +125,20 @@ async fn rival(client: Client, queue_url: String, begin: Instant, is_done: Arc<A
             .await
             .map_err(|error| in_one_line(&error))?;
         let Some(message) = polled.messages().first() else {
-            tell(begin, "a rival polls: empty");
+            tell("a rival polls: empty");
             continue;
         };
         let count = message.attributes().and_then(|it| it.get(&ApproximateReceiveCount)).map_or("?", |it| it);
-        tell(begin, &format!("a rival polls: it has the message, receive count {count}"));
+        tell(&format!("a rival polls: it has the message, receive count {count}"));
         let handle = message.receipt_handle().unwrap_or_default();
         // A tidy end for a queue that stays.
-        client.delete_message().queue_url(&queue_url).receipt_handle(handle).send().await.map_err(Box::new)?;
+        client
+            .delete_message()
+            .queue_url(&queue_url)
+            .receipt_handle(handle)
+            .send()
+            .await
+            .map_err(Box::new)?;
         return Ok(true);
     }
     Ok(false)
@@ -167,7 +176,9 @@ fn arguments() -> Result<(Option<String>, Option<String>)> {
             "--queue-url" => &mut queue_url,
             "--endpoint-url" => &mut endpoint_url,
             _ => {
-                return Err(format!("unknown option {name}; known are --queue-url URL, --endpoint-url URL").into());
+                return Err(
+                    format!("unknown option {name}; known are --queue-url URL, --endpoint-url URL").into()
+                );
             }
         };
         *place = Some(arguments.next().ok_or_else(|| format!("{name} needs a URL"))?);
