@@ -129,7 +129,7 @@ mod tests {
     fn takes_whole_seconds_up_to_twelve_hours() {
         assert_eq!(Visibility::new(43_200), Ok(Visibility::MAX));
         assert!(Visibility::new(43_201).is_err());
-        assert_eq!(Visibility::from_duration(Duration::from_millis(30_000)), Visibility::new(30));
+        assert_eq!(Visibility::from_duration(Duration::from_secs(30)), Visibility::new(30));
         assert!(Visibility::from_duration(Duration::MAX).is_err());
     }
 

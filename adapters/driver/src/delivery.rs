@@ -1,0 +1,319 @@
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use sqs_lease_core::{
+    Ended, Failure, LeaseKey, Moment, PolicyError, SettleError as Refused, StopReason, Visibility,
+};
+use std::pin::pin;
+
+use crate::keeper::OnDrop;
+use crate::late::Late;
+use crate::settle::{LateDelete, Loss, SettleError};
+use crate::shared::{State, User};
+
+/// A delivery that is kept: the message and its lease.
+///
+/// As long as this is there and nothing of it is settled, its visibility timeout is extended. Dropping it ends
+/// that, by the keeper's [`OnDrop`].
+///
+/// Deadlines are those of the [lease](sqs_lease_core::Lease::held_until): a little before SQS may hand the
+/// message on.
+pub struct Delivery<M> {
+    message: M,
+    lease: Handle,
+}
+
+struct Handle {
+    user: User,
+    key: LeaseKey,
+    on_drop: OnDrop,
+    message_id: Arc<str>,
+    receive_count: u32,
+}
+
+impl<M> Delivery<M> {
+    pub(crate) fn new(
+        user: User,
+        key: LeaseKey,
+        on_drop: OnDrop,
+        message_id: Arc<str>,
+        receive_count: u32,
+        message: M,
+    ) -> Self {
+        Self { message, lease: Handle { user, key, on_drop, message_id, receive_count } }
+    }
+
+    /// The message.
+    pub fn message(&self) -> &M {
+        &self.message
+    }
+
+    /// The message's id.
+    pub fn message_id(&self) -> &str {
+        &self.lease.message_id
+    }
+
+    /// `ApproximateReceiveCount`: how often the message was received, this time included. 0: not known.
+    pub fn receive_count(&self) -> u32 {
+        self.lease.receive_count
+    }
+
+    /// Takes the message out; the lease stays with what is left.
+    pub fn split(self) -> (M, Delivery<()>) {
+        (self.message, Delivery { message: (), lease: self.lease })
+    }
+
+    // ---- Looking ----------------------------------------------------------------------------------------
+
+    /// Whether the delivery is held now: no other consumer can have it. By the clock, so it is right at once
+    /// after a suspension of the machine.
+    ///
+    /// On a standard queue SQS may, rarely, deliver a message twice all the same.
+    pub fn is_held(&self) -> bool {
+        !self.remaining().is_zero()
+    }
+
+    /// How long it is still held, were no extension to be acknowledged any more.
+    pub fn remaining(&self) -> Duration {
+        self.lease
+            .look(|state, key, now| state.set.lease(key).map_or(Duration::ZERO, |lease| lease.remaining(now)))
+    }
+
+    /// When it is lost, were no extension to be acknowledged any more, on the keeper's
+    /// [clock](crate::Keeper::now).
+    pub fn deadline(&self) -> Moment {
+        self.lease.look(|state, key, now| state.set.lease(key).map_or(now, |lease| lease.held_until()))
+    }
+
+    /// How and when the lease ended; `None` while it is held or being settled.
+    pub fn ended(&self) -> Option<Ended> {
+        self.lease.ended()
+    }
+
+    /// Waits for the loss of the delivery; answers at once after the fact.
+    ///
+    /// It resolves when the limit is reached, the timeout ran out, or SQS said that the delivery is gone. It
+    /// never does for a delivery that was settled, or that came with a timeout of zero.
+    pub async fn lost(&self) -> Loss {
+        self.lease.lost().await
+    }
+
+    // ---- Working ----------------------------------------------------------------------------------------
+
+    /// Runs a handler as long as the delivery is held.
+    ///
+    /// It gives the handler's result, or drops the handler at the loss. It works without a task that
+    /// [runs](crate::Keeper::run) the keeper; then a handler that blocks its thread starves its own lease.
+    ///
+    /// # Errors
+    /// The loss.
+    pub async fn keep<F: Future>(&self, handler: F) -> Result<F::Output, Loss> {
+        let engine = &self.lease.user.0.engine;
+        let work = async {
+            match select(pin!(handler), pin!(self.lease.loss())).await {
+                Either::Left((output, _)) => Ok(output),
+                Either::Right((loss, _)) => Err(loss),
+            }
+        };
+        engine.drive_while(work).await.unwrap_or_else(|_over| Err(self.lease.abandoned()))
+    }
+
+    /// Asks for extensions of this length from now on, the first at once.
+    ///
+    /// SQS counts it from the call; it is not added to what is left, and never shortens that.
+    ///
+    /// # Errors
+    /// Zero seconds.
+    pub fn extend(&self, extension: Visibility) -> Result<(), PolicyError> {
+        let key = self.lease.key;
+        self.lease.user.0.with(|state, now| state.set.extend(key, extension, now))
+    }
+
+    // ---- Settling ---------------------------------------------------------------------------------------
+
+    /// Deletes the message: the handler has succeeded.
+    ///
+    /// The lease is kept until SQS confirms. It counts from the first poll; dropping the future does not withdraw
+    /// it. After a loss a delete is still sent, once, on a standard queue: the work is done, and a second delivery
+    /// would do it again. What SQS says to that proves nothing, so it is told as
+    /// [lost](SettleError::Lost).
+    ///
+    /// # Errors
+    /// The delivery was lost before, SQS did not confirm in time, or another settle was asked for.
+    pub async fn delete(&self) -> Result<(), SettleError> {
+        let (shared, key) = (&self.lease.user.0, self.lease.key);
+        let asked = shared.with(|state, now| match state.set.delete(key, now) {
+            Err(Refused::Ended(ended)) => Asked::Ended { ended, late: self.lease.late(state, ended), now },
+            Err(Refused::AlreadySettling) => Asked::Before,
+            _ => Asked::Now,
+        });
+        match asked {
+            Asked::Now | Asked::Before => self.lease.settled(StopReason::Deleted).await,
+            Asked::Ended { ended, late, now } => self.lease.delete_late(ended, late, now).await,
+        }
+    }
+
+    /// Gives the message back to the queue, visible again in `after`; zero is at once.
+    ///
+    /// It counts from the first poll; dropping the future does not withdraw it. Each release uses up a receive of
+    /// the redrive policy's `maxReceiveCount`.
+    ///
+    /// # Errors
+    /// The delivery was lost before, SQS did not confirm in time, or another settle was asked for.
+    pub async fn release(&self, after: Visibility) -> Result<(), SettleError> {
+        let (shared, key) = (&self.lease.user.0, self.lease.key);
+        let asked = shared.with(|state, now| match state.set.release(key, after, now) {
+            Err(Refused::Ended(ended)) => Asked::Ended { ended, late: None, now },
+            Err(Refused::AlreadySettling) => Asked::Before,
+            _ => Asked::Now,
+        });
+        match asked {
+            Asked::Now | Asked::Before => self.lease.settled(StopReason::Released).await,
+            Asked::Ended { ended, now, .. } => {
+                Err(SettleError::after(ended, StopReason::Released, now, LateDelete::NotSent))
+            }
+        }
+    }
+
+    /// Lets go without a call: the timeout runs out, and SQS hands the message on.
+    pub fn leave(mut self) -> M {
+        self.lease.on_drop = OnDrop::Leave;
+        self.message
+    }
+}
+
+/// What became of asking for a settle.
+enum Asked {
+    Now,
+    Before,
+    Ended { ended: Ended, late: Option<Arc<Late>>, now: Moment },
+}
+
+impl Handle {
+    fn look<R>(&self, look: impl FnOnce(&State, LeaseKey, Moment) -> R) -> R {
+        let now = self.user.0.now();
+        look(&self.user.0.lock(), self.key, now)
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        self.look(|state, key, _| state.set.lease(key).and_then(|lease| lease.ended()))
+    }
+
+    /// Waits for the end of the lease, without driving.
+    async fn end(&self) -> Ended {
+        loop {
+            let listener = {
+                let state = self.user.0.lock();
+                match state.set.lease(self.key).and_then(|lease| lease.ended()) {
+                    Some(ended) => return ended,
+                    None => state.set.get(self.key).map(|kept| kept.ended.listen()),
+                }
+            };
+            match listener {
+                Some(listener) => listener.await,
+                // The handle is what keeps it in the set.
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Waits for the loss, without driving.
+    async fn loss(&self) -> Loss {
+        let ended = self.end().await;
+        if ended.reason.is_loss() { Loss::from(ended) } else { std::future::pending().await }
+    }
+
+    async fn lost(&self) -> Loss {
+        let driven = self.user.0.engine.drive_while(self.loss()).await;
+        driven.unwrap_or_else(|_over| self.abandoned())
+    }
+
+    /// Nobody keeps the delivery any more: the loop has died.
+    fn abandoned(&self) -> Loss {
+        self.ended().map_or_else(|| Loss { reason: StopReason::Left, at: self.user.0.now() }, Loss::from)
+    }
+
+    async fn settled(&self, wanted: StopReason) -> Result<(), SettleError> {
+        match self.user.0.engine.drive_while(self.end()).await {
+            Ok(ended) if ended.reason == wanted => Ok(()),
+            Ok(Ended { reason, .. }) if reason.is_loss() => Err(SettleError::NotConfirmed { reason }),
+            Ok(Ended { reason, .. }) => Err(SettleError::AlreadySettled { how: reason }),
+            Err(_over) => Err(SettleError::Abandoned),
+        }
+    }
+
+    /// A delete outside the lease, where one makes sense: at most once.
+    fn late(&self, state: &mut State, ended: Ended) -> Option<Arc<Late>> {
+        let makes_sense = match ended.reason {
+            StopReason::ZeroTimeout => true,
+            // A FIFO queue refuses it, and where SQS said that the delivery is gone there is nothing to delete.
+            StopReason::Expired | StopReason::Limit => !self.user.0.is_fifo,
+            _ => false,
+        };
+        let kept = state.set.get_mut(self.key).filter(|_| makes_sense)?;
+        if kept.late.is_none() {
+            let late = Arc::new(Late::new(kept.receipt_handle.clone()));
+            kept.late = Some(Arc::clone(&late));
+            state.late.push_back(late);
+        }
+        state.set.get(self.key)?.late.clone()
+    }
+
+    async fn delete_late(
+        &self,
+        ended: Ended,
+        late: Option<Arc<Late>>,
+        now: Moment,
+    ) -> Result<(), SettleError> {
+        let late = match late {
+            None => LateDelete::NotSent,
+            Some(late) => match self.user.0.engine.drive_while(late.wait()).await {
+                Ok(Ok(())) => LateDelete::Accepted,
+                Ok(Err(Failure::Transient)) => LateDelete::NotAnswered,
+                Ok(Err(_)) => LateDelete::Refused,
+                Err(_over) => return Err(SettleError::Abandoned),
+            },
+        };
+        match (ended.reason, late) {
+            (StopReason::Deleted, _) | (StopReason::ZeroTimeout, LateDelete::Accepted) => Ok(()),
+            _ => Err(SettleError::after(ended, StopReason::Deleted, now, late)),
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let (key, on_drop) = (self.key, self.on_drop);
+        let removed = self.user.0.with(|state, now| {
+            let is_settling = state.set.lease(key).is_some_and(|it| it.is_settling() && it.ended().is_none());
+            let settles = is_settling
+                || match on_drop {
+                    OnDrop::Leave => false,
+                    OnDrop::Release(after) => state.set.release(key, after, now).is_ok(),
+                };
+            if settles {
+                if let Some(kept) = state.set.get_mut(key) {
+                    kept.detached = true;
+                }
+                None
+            } else {
+                state.set.remove(key)
+            }
+        });
+        drop(removed);
+    }
+}
+
+impl<M: fmt::Debug> fmt::Debug for Delivery<M> {
+    /// Without the message: it is somebody's data.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delivery")
+            .field("message_id", &self.lease.message_id)
+            .field("receive_count", &self.lease.receive_count)
+            .field("remaining", &self.remaining())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,176 @@
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use event_listener::Event;
+use sqs_lease_core::{Moment, Policy, SetPolicy, Visibility};
+
+use crate::delivery::Delivery;
+use crate::drive::drive;
+use crate::queue::Queue;
+use crate::receipt::Receipt;
+use crate::runtime::Runtime;
+use crate::shared::{Kept, Shared, User};
+
+/// Keeps the deliveries of one queue.
+///
+/// Make one for each queue, spawn [`run`](Self::run) as a task, and give each delivery to
+/// [`hold`](Self::hold). Clones keep the same deliveries.
+///
+/// ```
+/// # async fn example(queue: impl sqs_lease_driver::Queue, runtime: impl sqs_lease_driver::Runtime) {
+/// use sqs_lease_driver::{Keeper, Receipt, Received, Settings, Visibility};
+///
+/// let keeper = Keeper::new(queue, runtime, Settings::default());
+/// # fn spawn(_: impl std::future::Future) {}
+/// spawn(keeper.run());
+///
+/// let received = Received::new(keeper.now(), Visibility::new(30).expect("30 s"));
+/// let delivery = keeper.hold(Receipt::new("AQEB…", received), "the message");
+/// // As long as this handler works, no other consumer gets the message.
+/// match delivery.keep(async { /* slow work */ }).await {
+///     Ok(()) => delivery.delete().await.expect("deleted"),
+///     Err(loss) => println!("given up: {loss}"),
+/// }
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Keeper {
+    user: User,
+    settings: Arc<Settings>,
+}
+
+/// How a [`Keeper`] keeps deliveries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// What leases ask for.
+    pub policy: Policy,
+    /// How leases share calls.
+    pub calls: SetPolicy,
+    /// What becomes of a delivery whose handle is dropped.
+    pub on_drop: OnDrop,
+}
+
+impl Settings {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What leases ask for.
+    #[must_use]
+    pub fn policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// How leases share calls.
+    #[must_use]
+    pub fn calls(self, calls: SetPolicy) -> Self {
+        Self { calls, ..self }
+    }
+
+    /// What becomes of a delivery whose handle is dropped.
+    #[must_use]
+    pub fn on_drop(self, on_drop: OnDrop) -> Self {
+        Self { on_drop, ..self }
+    }
+}
+
+/// What becomes of a delivery whose handle is dropped without a settle, a panic of its handler included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnDrop {
+    /// Its timeout runs out by itself.
+    #[default]
+    Leave,
+    /// It is given back, visible again in this many seconds. Each release uses up a receive of the redrive
+    /// policy's `maxReceiveCount`, so a release after zero seconds of a message that always fails sends it to the
+    /// dead-letter queue fast.
+    Release(Visibility),
+}
+
+impl Keeper {
+    /// A keeper of one queue's deliveries.
+    pub fn new<Q: Queue, R: Runtime>(queue: Q, runtime: R, settings: Settings) -> Self {
+        let runtime = Arc::new(runtime);
+        let clock = Arc::clone(&runtime);
+        let shared = Arc::new(Shared::new(settings.calls, queue.is_fifo(), move || clock.now()));
+        shared.engine.park(drive(Arc::new(queue), runtime, Arc::clone(&shared)));
+        Self { user: User::new(&shared), settings: Arc::new(settings) }
+    }
+
+    /// The loop that sends the calls; spawn it.
+    ///
+    /// It ends when the last keeper and the last delivery are gone and nothing is left to send. Dropping it loses
+    /// nothing: it can be run again, and whoever awaits something of a delivery drives it meanwhile.
+    pub fn run(&self) -> impl Future<Output = ()> + Send + use<> {
+        let run = Running::new(&self.user.0);
+        async move {
+            let _over = run.0.engine.drive_while(std::future::pending::<()>()).await;
+        }
+    }
+
+    /// Keeps a delivery from now on, with the keeper's policy.
+    ///
+    /// The lease counts from the receive, not from here: hold at once what was received, also what waits for a
+    /// free handler.
+    pub fn hold<M>(&self, receipt: Receipt, message: M) -> Delivery<M> {
+        self.hold_with(&self.settings.policy, receipt, message)
+    }
+
+    /// Keeps a delivery with a policy of its own.
+    pub fn hold_with<M>(&self, policy: &Policy, receipt: Receipt, message: M) -> Delivery<M> {
+        let Receipt { receipt_handle, received, message_id, receive_count } = receipt;
+        let kept = Kept {
+            receipt_handle,
+            message_id: Arc::clone(&message_id),
+            receive_count,
+            ended: Event::new(),
+            detached: false,
+            late: None,
+        };
+        let key = self.user.0.with(|state, now| state.set.insert(policy, received, kept, now));
+        Delivery::new(self.user.clone(), key, self.settings.on_drop, message_id, receive_count, message)
+    }
+
+    /// The time on the clock that leases live by.
+    pub fn now(&self) -> Moment {
+        self.user.0.now()
+    }
+
+    /// How many deliveries it keeps, those that have ended but whose handles are still there included.
+    pub fn len(&self) -> usize {
+        self.user.0.lock().set.len()
+    }
+
+    /// Whether it keeps none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keeper")
+            .field("settings", &self.settings)
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A task that was made to drive, whether it is polled yet or not.
+struct Running(Arc<Shared>);
+
+impl Running {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.engine.begin_run();
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.engine.end_run();
+    }
+}

@@ -1,0 +1,186 @@
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqs_lease_core::{Ask, Call, Event, FailedCall, Failure, LeaseKey, LeaseSet, Moment, StopReason};
+use tracing::Level;
+
+use crate::queue::Reply;
+use crate::shared::Kept;
+
+/// The target of all events: filter by `sqs_lease=debug`.
+pub(crate) const TARGET: &str = "sqs_lease";
+
+/// Gathers what is to be logged under the lock, and logs it when the lock is gone: a subscriber is the user's.
+#[derive(Default)]
+pub(crate) struct Log {
+    lines: Vec<Line>,
+    /// The codes of the failures in the reply that was put in last.
+    codes: Vec<(LeaseKey, Cow<'static, str>)>,
+    /// The call and the code that were denied last.
+    denied: Option<(FailedCall, Cow<'static, str>)>,
+}
+
+struct Line {
+    message_id: Arc<str>,
+    receive_count: u32,
+    remaining: Duration,
+    what: What,
+}
+
+enum What {
+    Extended {
+        attempt: u32,
+    },
+    Retry {
+        call: FailedCall,
+        attempt: u32,
+        failure: Failure,
+        code: Cow<'static, str>,
+        after: Option<Duration>,
+    },
+    Final {
+        by: u32,
+    },
+    LimitNear,
+    Denied {
+        leases: u32,
+        action: &'static str,
+        code: Cow<'static, str>,
+    },
+    Lost(StopReason),
+    Ended(StopReason),
+}
+
+impl Log {
+    /// Remembers the codes of a reply until the events that it causes are noted.
+    pub(crate) fn note_codes(&mut self, call: &Call, reply: &Reply) {
+        self.codes.clear();
+        for (index, entry) in call.entries.iter().enumerate() {
+            if let Some(code) = reply.code(index) {
+                self.codes.push((entry.key, Cow::Owned(code.to_owned())));
+            }
+        }
+    }
+
+    pub(crate) fn note(&mut self, event: &Event, set: &LeaseSet<Kept>, now: Moment) {
+        let (key, what) = match *event {
+            Event::Extended { key, attempt, .. } => {
+                if !tracing::enabled!(target: TARGET, Level::DEBUG) {
+                    return;
+                }
+                (key, What::Extended { attempt })
+            }
+            Event::Failed { key, call, failure, attempt, retry_at, .. } => {
+                let code = self.code(key);
+                if failure == Failure::Denied {
+                    self.denied = Some((call, code.clone()));
+                }
+                let after = retry_at.map(|at| at - now);
+                (key, What::Retry { call, attempt, failure, code, after })
+            }
+            Event::LimitNear { key } => (key, What::LimitNear),
+            Event::Denied { key, leases } => {
+                let (call, code) =
+                    self.denied.clone().unwrap_or((FailedCall::Extension, Cow::Borrowed("unknown")));
+                (key, What::Denied { leases, action: iam_action(call), code })
+            }
+            Event::Stopped { key, ended } if ended.reason.is_loss() => (key, What::Lost(ended.reason)),
+            Event::Stopped { key, ended } => (key, What::Ended(ended.reason)),
+            _ => return,
+        };
+        self.push(key, what, set, now);
+    }
+
+    /// Notes the final extensions in a call: the warning travels on them.
+    pub(crate) fn note_call(&mut self, call: &Call, set: &LeaseSet<Kept>, now: Moment) {
+        for entry in &call.entries {
+            if let Ask::Extend { by, warns: true, .. } = entry.ask {
+                self.push(entry.key, What::Final { by: by.secs() }, set, now);
+            }
+        }
+    }
+
+    fn push(&mut self, key: LeaseKey, what: What, set: &LeaseSet<Kept>, now: Moment) {
+        let (Some(kept), Some(lease)) = (set.get(key), set.lease(key)) else { return };
+        self.lines.push(Line {
+            message_id: Arc::clone(&kept.message_id),
+            receive_count: kept.receive_count,
+            remaining: lease.remaining(now),
+            what,
+        });
+    }
+
+    fn code(&self, key: LeaseKey) -> Cow<'static, str> {
+        let found = self.codes.iter().find(|(its, _)| *its == key);
+        found.map_or(Cow::Borrowed("no answer in time"), |(_, code)| code.clone())
+    }
+
+    pub(crate) fn emit(&mut self) {
+        self.codes.clear();
+        for line in self.lines.drain(..) {
+            line.emit();
+        }
+    }
+}
+
+impl Line {
+    fn emit(self) {
+        let Self { message_id, receive_count, remaining, what } = self;
+        let message_id = &*message_id;
+        match what {
+            What::Extended { attempt } => {
+                tracing::debug!(target: TARGET, message_id, receive_count, ?remaining, attempt, "extended");
+            }
+            What::Retry { call, attempt, failure, code, after } => {
+                let (call, reason, code) = (call.as_str(), failure.as_str(), &*code);
+                if let Some(after) = after {
+                    tracing::info!(
+                        target: TARGET,
+                        message_id, receive_count, ?remaining, attempt, reason, code, call, retry_in = ?after,
+                        "call failed, will be tried again"
+                    );
+                } else {
+                    tracing::info!(
+                        target: TARGET,
+                        message_id, receive_count, ?remaining, attempt, reason, code, call,
+                        "call failed, no time is left to try it again"
+                    );
+                }
+            }
+            What::Final { by } => tracing::warn!(
+                target: TARGET,
+                message_id, receive_count, ?remaining, by,
+                "final extension: the limit is near, then the queue gives the message away"
+            ),
+            What::LimitNear => tracing::warn!(
+                target: TARGET,
+                message_id, receive_count, ?remaining,
+                "the limit is near and nothing is left to extend, then the queue gives the message away"
+            ),
+            What::Denied { leases, action, code } => tracing::error!(
+                target: TARGET,
+                message_id, receive_count, ?remaining, leases, action, code = &*code,
+                "SQS denies the call: check the queue's URL, the credentials, and the permission for this action"
+            ),
+            What::Lost(reason) => tracing::warn!(
+                target: TARGET,
+                message_id, receive_count, remaining = ?Duration::ZERO, reason = reason.as_str(),
+                "lost: the message may be handed to somebody else"
+            ),
+            What::Ended(reason) => tracing::debug!(
+                target: TARGET,
+                message_id, receive_count, remaining = ?Duration::ZERO, reason = reason.as_str(),
+                "ended"
+            ),
+        }
+    }
+}
+
+/// The permission that a call needs; a batch needs that of the single call.
+fn iam_action(call: FailedCall) -> &'static str {
+    match call {
+        FailedCall::Delete => "sqs:DeleteMessage",
+        _ => "sqs:ChangeMessageVisibility",
+    }
+}

@@ -1,0 +1,104 @@
+use std::borrow::Cow;
+use std::future::Future;
+
+use sqs_lease_core::{Answer, Failure, Visibility};
+
+use crate::receipt::ReceiptHandle;
+
+/// The two calls that the driver needs of an SQS client.
+///
+/// The driver drops a call's future at the moment by which it wants the answer; dropping must end the request.
+/// It relies on no time-out of the client's. Retries of the client's must be off: the lease owns retries, and a
+/// request that is repeated behind its back may arrive after a release.
+///
+/// An error must not carry a receipt handle, and SQS's own texts do: give the [code](Refusal::code) alone.
+pub trait Queue: Send + Sync + 'static {
+    /// Calls `ChangeMessageVisibilityBatch` with 1 to 10 entries.
+    fn change_visibility(&self, entries: Vec<ChangeVisibility>) -> impl Future<Output = Reply> + Send;
+
+    /// Calls `DeleteMessageBatch` with 1 to 10 entries.
+    fn delete(&self, entries: Vec<ReceiptHandle>) -> impl Future<Output = Reply> + Send;
+
+    /// Whether it is a FIFO queue: one that refuses a delete after the visibility timeout.
+    fn is_fifo(&self) -> bool {
+        false
+    }
+}
+
+/// One entry of a `ChangeMessageVisibilityBatch` call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeVisibility {
+    /// Whose.
+    pub receipt_handle: ReceiptHandle,
+    /// `VisibilityTimeout`; always send it.
+    pub timeout: Visibility,
+}
+
+/// What SQS, or the network, answered to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Every entry was done.
+    Done,
+    /// An outcome for each entry, in their order. `None`: the answer did not mention it.
+    Entries(Vec<Option<Result<(), Refusal>>>),
+    /// The whole call failed.
+    Failed(Refusal),
+}
+
+/// Why a call or an entry failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What it means for the lease.
+    pub failure: Failure,
+    /// The error code, for the log. Never a text: SQS writes receipt handles into its texts.
+    pub code: Cow<'static, str>,
+}
+
+impl Refusal {
+    /// A refusal with its code.
+    pub fn new(failure: Failure, code: impl Into<Cow<'static, str>>) -> Self {
+        Self { failure, code: code.into() }
+    }
+}
+
+impl Reply {
+    /// The outcomes as the core takes them, and the codes of those that failed, by their index.
+    pub(crate) fn outcomes(&self) -> Vec<Option<Result<(), Failure>>> {
+        match self {
+            Self::Entries(entries) => entries
+                .iter()
+                .map(|entry| entry.as_ref().map(|outcome| outcome.as_ref().map_err(|it| it.failure).copied()))
+                .collect(),
+            Self::Done | Self::Failed(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) fn answer<'a>(&self, outcomes: &'a [Option<Result<(), Failure>>]) -> Answer<'a> {
+        match self {
+            Self::Done => Answer::Done,
+            Self::Entries(_) => Answer::Entries(outcomes),
+            Self::Failed(refusal) => Answer::Failed(refusal.failure),
+        }
+    }
+
+    /// The code of an entry's failure.
+    pub(crate) fn code(&self, index: usize) -> Option<&str> {
+        match self {
+            Self::Done => None,
+            Self::Entries(entries) => entries.get(index)?.as_ref()?.as_ref().err().map(|it| &*it.code),
+            Self::Failed(refusal) => Some(&refusal.code),
+        }
+    }
+
+    /// Whether an entry was done.
+    pub(crate) fn of(&self, index: usize) -> Result<(), Failure> {
+        match self {
+            Self::Done => Ok(()),
+            Self::Entries(entries) => match entries.get(index) {
+                Some(Some(outcome)) => outcome.as_ref().map_err(|it| it.failure).copied(),
+                _ => Err(Failure::Transient),
+            },
+            Self::Failed(refusal) => Err(refusal.failure),
+        }
+    }
+}

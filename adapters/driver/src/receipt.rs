@@ -1,0 +1,91 @@
+use std::fmt;
+use std::sync::Arc;
+
+use sqs_lease_core::Received;
+
+/// A receipt handle: names one delivery of a message, and lets whoever has permission on the queue hide,
+/// release or delete it.
+///
+/// It shows four characters of itself at most, in `Debug` and everywhere else in these crates.
+///
+/// ```
+/// use sqs_lease_driver::ReceiptHandle;
+///
+/// let handle = ReceiptHandle::from("AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0a");
+/// assert_eq!(format!("{handle:?}"), "ReceiptHandle(…Ly0a)");
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ReceiptHandle(Arc<str>);
+
+impl ReceiptHandle {
+    /// The whole handle, for the call to SQS.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<S: Into<Arc<str>>> From<S> for ReceiptHandle {
+    fn from(handle: S) -> Self {
+        Self(handle.into())
+    }
+}
+
+impl fmt::Debug for ReceiptHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Of a short handle, and real ones are long, four characters could be nearly all.
+        let tail = self.0.char_indices().rev().nth(3).filter(|(at, _)| *at >= 12);
+        write!(f, "ReceiptHandle(…{})", tail.map_or("", |(at, _)| &self.0[at..]))
+    }
+}
+
+/// What the driver has to know of a delivery to keep it.
+///
+/// ```
+/// use sqs_lease_driver::{Moment, Receipt, Received, Visibility};
+///
+/// let received = Received::new(Moment::from_secs(3), Visibility::new(30)?);
+/// let receipt = Receipt::new("AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0a", received)
+///     .message_id("0bf2fd30-8e20-4f6e-9a5d-4a3b7b1f0d55")
+///     .receive_count(1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_field_names, reason = "a receipt handle is what the field calls it")]
+pub struct Receipt {
+    pub(crate) receipt_handle: ReceiptHandle,
+    pub(crate) received: Received,
+    pub(crate) message_id: Arc<str>,
+    pub(crate) receive_count: u32,
+}
+
+impl Receipt {
+    /// A delivery by its receipt handle.
+    pub fn new(receipt_handle: impl Into<ReceiptHandle>, received: Received) -> Self {
+        Self { receipt_handle: receipt_handle.into(), received, message_id: Arc::from(""), receive_count: 0 }
+    }
+
+    /// The message's id, for events. It never names the lease: one message may be delivered twice.
+    #[must_use]
+    pub fn message_id(self, message_id: impl Into<Arc<str>>) -> Self {
+        Self { message_id: message_id.into(), ..self }
+    }
+
+    /// `ApproximateReceiveCount`: how often the message was received, this time included. 0: not known.
+    #[must_use]
+    pub fn receive_count(self, receive_count: u32) -> Self {
+        Self { receive_count, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_four_characters_of_a_long_handle_and_none_of_a_short_one() {
+        assert_eq!(format!("{:?}", ReceiptHandle::from("0123456789abcdef")), "ReceiptHandle(…cdef)");
+        assert_eq!(format!("{:?}", ReceiptHandle::from("0123456789abcde")), "ReceiptHandle(…)");
+        assert_eq!(format!("{:?}", ReceiptHandle::from("éééééééééééééééé")), "ReceiptHandle(…éééé)");
+        assert_eq!(format!("{:?}", ReceiptHandle::from("")), "ReceiptHandle(…)");
+    }
+}

@@ -1,0 +1,250 @@
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use atomic_waker::AtomicWaker;
+use event_listener::Event;
+use sqs_lease_core::{Call, CallKind, LeaseKey, LeaseSet, Moment, SetPolicy};
+
+use crate::engine::Engine;
+use crate::late::Late;
+use crate::log::Log;
+use crate::queue::{ChangeVisibility, Reply};
+use crate::receipt::ReceiptHandle;
+
+/// What handles and the loop share. The lock is never held across an await, a wake or a log event.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// The task that drives.
+    pub(crate) waker: AtomicWaker,
+    pub(crate) engine: Engine,
+    /// Keepers and deliveries.
+    users: AtomicUsize,
+    now: Box<dyn Fn() -> Moment + Send + Sync>,
+    pub(crate) is_fifo: bool,
+}
+
+pub(crate) struct State {
+    pub(crate) set: LeaseSet<Kept>,
+    /// Until when the loop sleeps; `None`: until it is woken.
+    armed: Option<Moment>,
+    /// Deletes of deliveries that have no lease any more.
+    pub(crate) late: VecDeque<Arc<Late>>,
+    late_in_flight: usize,
+}
+
+/// What the set keeps with each lease.
+pub(crate) struct Kept {
+    pub(crate) receipt_handle: ReceiptHandle,
+    pub(crate) message_id: Arc<str>,
+    pub(crate) receive_count: u32,
+    /// Tells those who wait that the lease has ended.
+    pub(crate) ended: Event,
+    /// Its handle is gone; it only waits for a settle.
+    pub(crate) detached: bool,
+    pub(crate) late: Option<Arc<Late>>,
+}
+
+/// A call to send.
+pub(crate) struct Outgoing {
+    pub(crate) carries: Carries,
+    pub(crate) answer_by: Moment,
+    pub(crate) of: Of,
+}
+
+pub(crate) enum Carries {
+    Changes(Vec<ChangeVisibility>),
+    Deletes(Vec<ReceiptHandle>),
+}
+
+/// Whom a call's answer is for.
+pub(crate) enum Of {
+    Leases(Box<Call>),
+    Late(Vec<Arc<Late>>),
+}
+
+/// How many calls of late deletes may be under way at once.
+const LATE_CALLS: usize = 8;
+const BATCH: usize = 10;
+
+impl Shared {
+    pub(crate) fn new(
+        calls: SetPolicy,
+        is_fifo: bool,
+        now: impl Fn() -> Moment + Send + Sync + 'static,
+    ) -> Self {
+        let set = LeaseSet::new(calls);
+        Self {
+            state: Mutex::new(State { set, armed: None, late: VecDeque::new(), late_in_flight: 0 }),
+            waker: AtomicWaker::new(),
+            engine: Engine::default(),
+            users: AtomicUsize::new(0),
+            now: Box::new(now),
+            is_fifo,
+        }
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        (self.now)()
+    }
+
+    /// Works on the state, and wakes the loop if it now sleeps too long.
+    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut State, Moment) -> R) -> R {
+        let now = self.now();
+        let mut state = self.lock();
+        let result = work(&mut state, now);
+        let nearer = match (state.wake_up(), state.armed) {
+            (Some(next), Some(armed)) => next < armed,
+            (next, None) => next.is_some(),
+            (None, Some(_)) => false,
+        };
+        drop(state);
+        if nearer {
+            self.waker.wake();
+        }
+        result
+    }
+
+    /// Takes out what has happened, for the log, and the next call to send.
+    pub(crate) fn take_out(&self, log: &mut Log) -> Option<Outgoing> {
+        let now = self.now();
+        let mut ended = Vec::new();
+        let mut state = self.lock();
+        let call = state.take_out(now, log, &mut ended);
+        drop(state);
+        for event in ended {
+            event.notify(usize::MAX);
+        }
+        log.emit();
+        call
+    }
+
+    /// Puts in the reply of a call.
+    pub(crate) fn put_in(&self, of: Of, reply: &Reply, log: &mut Log) {
+        let now = self.now();
+        match of {
+            Of::Leases(call) => {
+                log.note_codes(&call, reply);
+                let outcomes = reply.outcomes();
+                self.lock().set.handle_answer(call.id, reply.answer(&outcomes), now);
+            }
+            Of::Late(deletes) => {
+                self.lock().late_in_flight -= 1;
+                for (index, delete) in deletes.iter().enumerate() {
+                    delete.answered(reply.of(index));
+                }
+            }
+        }
+    }
+
+    /// Notes until when the loop is going to sleep.
+    pub(crate) fn arm(&self) -> Option<Moment> {
+        let mut state = self.lock();
+        state.armed = state.wake_up();
+        state.armed
+    }
+
+    /// Whether nobody is left to keep a lease for, and nothing is left to send.
+    pub(crate) fn is_done(&self) -> bool {
+        self.users.load(Ordering::Acquire) == 0 && {
+            let state = self.lock();
+            state.set.is_empty() && state.late.is_empty() && state.late_in_flight == 0
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing of ours panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn wake_up(&self) -> Option<Moment> {
+        if !self.late.is_empty() && self.late_in_flight < LATE_CALLS {
+            return Some(Moment::ORIGIN);
+        }
+        self.set.poll_timeout()
+    }
+
+    fn take_out(&mut self, now: Moment, log: &mut Log, ended: &mut Vec<Event>) -> Option<Outgoing> {
+        loop {
+            while let Some(event) = self.set.poll_event(now) {
+                log.note(&event, &self.set, now);
+                if let sqs_lease_core::Event::Stopped { key, .. } = event {
+                    self.stopped(key, ended);
+                }
+            }
+            if let Some(call) = self.set.poll_call(now) {
+                log.note_call(&call, &self.set, now);
+                let answer_by = call.answer_by;
+                let carries = self.carries(&call);
+                return Some(Outgoing { carries, answer_by, of: Of::Leases(Box::new(call)) });
+            }
+            if self.set.poll_timeout().is_none_or(|at| at > now) {
+                return self.take_late(now);
+            }
+        }
+    }
+
+    fn stopped(&mut self, key: LeaseKey, ended: &mut Vec<Event>) {
+        let Some(kept) = self.set.get_mut(key) else { return };
+        ended.push(std::mem::take(&mut kept.ended));
+        if kept.detached {
+            self.set.remove(key);
+        }
+    }
+
+    fn carries(&self, call: &Call) -> Carries {
+        let handles = call.entries.iter().filter_map(|entry| {
+            // A lease that is in a call just taken is in the set.
+            self.set.get(entry.key).map(|kept| (entry, kept.receipt_handle.clone()))
+        });
+        match call.kind {
+            CallKind::Delete => Carries::Deletes(handles.map(|(_, handle)| handle).collect()),
+            _ => Carries::Changes(
+                handles
+                    .filter_map(|(entry, receipt_handle)| {
+                        Some(ChangeVisibility { receipt_handle, timeout: entry.visibility()? })
+                    })
+                    .collect(),
+            ),
+        }
+    }
+
+    fn take_late(&mut self, now: Moment) -> Option<Outgoing> {
+        if self.late.is_empty() || self.late_in_flight >= LATE_CALLS {
+            return None;
+        }
+        self.late_in_flight += 1;
+        let count = self.late.len().min(BATCH);
+        let deletes: Vec<Arc<Late>> = self.late.drain(..count).collect();
+        let handles = deletes.iter().map(|late| late.receipt_handle.clone()).collect();
+        let answer_by = now + Late::PATIENCE;
+        Some(Outgoing { carries: Carries::Deletes(handles), answer_by, of: Of::Late(deletes) })
+    }
+}
+
+/// Counts a keeper or a delivery: the loop ends when the last is gone and nothing is left to send.
+pub(crate) struct User(pub(crate) Arc<Shared>);
+
+impl User {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        shared.users.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Clone for User {
+    fn clone(&self) -> Self {
+        Self::new(&self.0)
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        if self.0.users.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.waker.wake();
+            self.0.engine.abandoned();
+        }
+    }
+}

@@ -1,0 +1,142 @@
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::config::retry::RetryConfig;
+use aws_sdk_sqs::config::timeout::TimeoutConfig;
+use aws_sdk_sqs::error::{BuildError, ProvideErrorMetadata, SdkError};
+use aws_sdk_sqs::types::{
+    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry,
+};
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use sqs_lease_driver::{ChangeVisibility, Failure, Queue, ReceiptHandle, Refusal, Reply, Scope};
+use tracing::instrument::WithSubscriber;
+use tracing::subscriber::NoSubscriber;
+
+use crate::read::{entry_refusal, refusal};
+
+/// A queue of Amazon SQS, as the driver needs one.
+#[derive(Clone)]
+pub struct SqsQueue {
+    client: Client,
+    queue_url: Arc<str>,
+}
+
+/// The driver wants every answer within ten seconds and ends the call itself. This only catches what it
+/// cannot end.
+const BACKSTOP: Duration = Duration::from_secs(15);
+
+impl SqsQueue {
+    /// The queue at this URL.
+    pub fn new(client: Client, queue_url: impl Into<Arc<str>>) -> Self {
+        Self { client, queue_url: queue_url.into() }
+    }
+
+    /// Its URL.
+    pub fn queue_url(&self) -> &str {
+        &self.queue_url
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Without the SDK's retries: the lease owns them.
+    fn settings() -> aws_sdk_sqs::config::Builder {
+        let timeouts =
+            TimeoutConfig::builder().operation_timeout(BACKSTOP).operation_attempt_timeout(BACKSTOP).build();
+        aws_sdk_sqs::Config::builder().retry_config(RetryConfig::disabled()).timeout_config(timeouts)
+    }
+}
+
+impl Queue for SqsQueue {
+    async fn change_visibility(&self, entries: Vec<ChangeVisibility>) -> Reply {
+        let count = entries.len();
+        let entries: Result<Vec<_>, BuildError> = entries
+            .iter()
+            .enumerate()
+            .map(|(index, entry)| {
+                ChangeMessageVisibilityBatchRequestEntry::builder()
+                    .id(index.to_string())
+                    .receipt_handle(entry.receipt_handle.expose())
+                    .visibility_timeout(i32::try_from(entry.timeout.secs()).unwrap_or(i32::MAX))
+                    .build()
+            })
+            .collect();
+        let Ok(entries) = entries else { return malformed() };
+        let call = self.client.change_message_visibility_batch().queue_url(&*self.queue_url);
+        let call = call.set_entries(Some(entries)).customize().config_override(Self::settings());
+        let result = call.send().with_subscriber(NoSubscriber::default()).await;
+        reply(count, result, |output| {
+            (output.successful().iter().map(|entry| entry.id().to_owned()).collect(), output.failed)
+        })
+    }
+
+    async fn delete(&self, entries: Vec<ReceiptHandle>) -> Reply {
+        let count = entries.len();
+        let entries: Result<Vec<_>, BuildError> = entries
+            .iter()
+            .enumerate()
+            .map(|(index, receipt_handle)| {
+                DeleteMessageBatchRequestEntry::builder()
+                    .id(index.to_string())
+                    .receipt_handle(receipt_handle.expose())
+                    .build()
+            })
+            .collect();
+        let Ok(entries) = entries else { return malformed() };
+        let call = self.client.delete_message_batch().queue_url(&*self.queue_url);
+        let call = call.set_entries(Some(entries)).customize().config_override(Self::settings());
+        let result = call.send().with_subscriber(NoSubscriber::default()).await;
+        reply(count, result, |output| {
+            (output.successful().iter().map(|entry| entry.id().to_owned()).collect(), output.failed)
+        })
+    }
+
+    fn is_fifo(&self) -> bool {
+        // SQS wants the suffix in the name of a FIFO queue and takes it in no other's.
+        self.queue_url.ends_with(".fifo")
+    }
+}
+
+/// An entry lacks what it must have; every entry made above has it.
+fn malformed() -> Reply {
+    Reply::Failed(Refusal::new(Failure::Denied, "malformed"))
+}
+
+/// The outcome of each entry. HTTP 200 is not success: an entry may have failed, or be in neither list.
+fn reply<O, E: ProvideErrorMetadata + Error>(
+    count: usize,
+    result: Result<O, SdkError<E, HttpResponse>>,
+    lists: impl FnOnce(O) -> (Vec<String>, Vec<BatchResultErrorEntry>),
+) -> Reply {
+    let output = match result {
+        Ok(output) => output,
+        Err(error) => {
+            let scope = if count == 1 { Scope::Single } else { Scope::Batch };
+            return Reply::Failed(refusal(&error, scope));
+        }
+    };
+    let (successful, failed) = lists(output);
+    let mut outcomes = vec![None; count];
+    let mut note = |id: &str, outcome| {
+        if let Some(place) = id.parse().ok().and_then(|index: usize| outcomes.get_mut(index)) {
+            *place = Some(outcome);
+        }
+    };
+    for id in &successful {
+        note(id, Ok(()));
+    }
+    for entry in &failed {
+        note(entry.id(), Err(entry_refusal(entry)));
+    }
+    Reply::Entries(outcomes)
+}
+
+impl fmt::Debug for SqsQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqsQueue").field("queue_url", &self.queue_url).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,58 @@
+use std::time::Duration;
+
+use sqs_lease_driver::Failure;
+
+/// An option out of range. The text names the value and the range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// A receive that would wait longer than SQS allows, or for a fraction of a second.
+    #[error("a wait of {0:?} is out of range: SQS takes whole seconds from 0 to 20")]
+    Wait(Duration),
+}
+
+/// Why a queue could not be opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// There is no such queue.
+    #[error("the queue {queue_url} does not exist, or these credentials may not see it ({error})")]
+    NoSuchQueue {
+        /// The queue that was named.
+        queue_url: String,
+        /// What SQS said.
+        error: String,
+    },
+    /// The visibility timeout was not named and could not be read.
+    #[error(
+        "the visibility timeout of {queue_url} is neither named nor readable ({error}): name it with \
+         `visibility_timeout`, or let these credentials call sqs:GetQueueAttributes"
+    )]
+    TimeoutUnknown {
+        /// The queue that was named.
+        queue_url: String,
+        /// What SQS, or the network, said.
+        error: String,
+    },
+}
+
+/// Why a receive failed. Its text is one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot receive from {queue_url} ({error})")]
+#[non_exhaustive]
+pub struct ReceiveError {
+    /// The queue.
+    pub queue_url: String,
+    /// What it means: [`Failure::Transient`] and [`Failure::Throttled`] are worth another try, the others need a
+    /// person.
+    pub failure: Failure,
+    /// What SQS, or the network, said.
+    pub error: String,
+}
+
+impl ReceiveError {
+    /// Whether another try may succeed without anybody mending anything.
+    pub fn is_transient(&self) -> bool {
+        matches!(self.failure, Failure::Transient | Failure::Throttled)
+    }
+}

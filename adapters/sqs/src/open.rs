@@ -1,0 +1,129 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_sqs::Client;
+use sqs_lease_driver::{Keeper, OnDrop, Policy, Runtime, SetPolicy, Settings, Visibility};
+
+use crate::calls::SqsQueue;
+use crate::error::{OpenError, OptionsError};
+use crate::timeout::Timeout;
+
+/// A queue of Amazon SQS whose deliveries are kept from the receive on.
+///
+/// Clones are the same queue.
+#[derive(Clone)]
+pub struct LeaseQueue {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) queue: SqsQueue,
+    pub(crate) keeper: Keeper,
+    pub(crate) timeout: Timeout,
+    pub(crate) wait: Duration,
+}
+
+/// How a queue is opened.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    settings: Settings,
+    visibility_timeout: Option<Visibility>,
+    wait: Duration,
+}
+
+/// The longest that SQS lets a receive wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
+
+impl Options {
+    /// The queue's own visibility timeout, long polls of 20 s, the default policy.
+    pub fn new() -> Self {
+        Self { settings: Settings::new(), visibility_timeout: None, wait: LONGEST_WAIT }
+    }
+
+    /// The visibility timeout to ask for with every receive; by default the queue's own, which takes the
+    /// permission `sqs:GetQueueAttributes`.
+    #[must_use]
+    pub fn visibility_timeout(self, timeout: Visibility) -> Self {
+        Self { visibility_timeout: Some(timeout), ..self }
+    }
+
+    /// How long a receive waits for a message: whole seconds, 0 to 20; by default 20.
+    ///
+    /// # Errors
+    /// More than the 20 s that SQS allows, or not whole seconds.
+    pub fn wait(self, wait: Duration) -> Result<Self, OptionsError> {
+        if wait > LONGEST_WAIT || wait.subsec_nanos() != 0 {
+            return Err(OptionsError::Wait(wait));
+        }
+        Ok(Self { wait, ..self })
+    }
+
+    /// What leases ask for.
+    #[must_use]
+    pub fn policy(self, policy: Policy) -> Self {
+        Self { settings: self.settings.policy(policy), ..self }
+    }
+
+    /// How leases share calls.
+    #[must_use]
+    pub fn calls(self, calls: SetPolicy) -> Self {
+        Self { settings: self.settings.calls(calls), ..self }
+    }
+
+    /// What becomes of a delivery whose handle is dropped.
+    #[must_use]
+    pub fn on_drop(self, on_drop: OnDrop) -> Self {
+        Self { settings: self.settings.on_drop(on_drop), ..self }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LeaseQueue {
+    /// Opens a queue on any runtime. Spawn [`keeper().run()`](Keeper::run) afterwards; the adapters do both.
+    ///
+    /// # Errors
+    /// The visibility timeout is not named and cannot be read.
+    pub async fn open(
+        client: Client,
+        queue_url: impl Into<Arc<str>>,
+        options: Options,
+        runtime: impl Runtime,
+    ) -> Result<Self, OpenError> {
+        let queue = SqsQueue::new(client, queue_url);
+        let timeout = Timeout::open(options.visibility_timeout, &queue, runtime.now()).await?;
+        let keeper = Keeper::new(queue.clone(), runtime, options.settings);
+        Ok(Self { inner: Arc::new(Inner { queue, keeper, timeout, wait: options.wait }) })
+    }
+
+    /// What keeps its deliveries.
+    pub fn keeper(&self) -> &Keeper {
+        &self.inner.keeper
+    }
+
+    /// The client.
+    pub fn client(&self) -> &Client {
+        self.inner.queue.client()
+    }
+
+    /// Its URL.
+    pub fn queue_url(&self) -> &str {
+        self.inner.queue.queue_url()
+    }
+}
+
+impl fmt::Debug for LeaseQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeaseQueue")
+            .field("queue_url", &self.queue_url())
+            .field("timeout", &self.inner.timeout)
+            .field("keeper", &self.inner.keeper)
+            .finish_non_exhaustive()
+    }
+}

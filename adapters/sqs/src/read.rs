@@ -1,0 +1,76 @@
+//! Reads what the SDK makes of an error.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt::Write;
+
+use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_sqs::types::BatchResultErrorEntry;
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use sqs_lease_driver::{Failure, Refusal, Scope};
+
+/// What a failed call means for the leases in it.
+pub(crate) fn refusal<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>, scope: Scope) -> Refusal {
+    match error {
+        SdkError::ServiceError(service) => {
+            let status = service.raw().status().as_u16();
+            let (code, text) = (service.err().code(), service.err().message().unwrap_or_default());
+            let failure = Failure::read(scope, Some(status), code, text);
+            Refusal::new(failure, code.map_or_else(|| format!("HTTP {status}"), str::to_owned))
+        }
+        // An answer that is not SQS's: a proxy's page.
+        SdkError::ResponseError(response) => {
+            let status = response.raw().status().as_u16();
+            Refusal::new(Failure::read(scope, Some(status), None, ""), format!("HTTP {status}, unreadable"))
+        }
+        SdkError::TimeoutError(_) => Refusal::new(Failure::Transient, "timeout"),
+        SdkError::DispatchFailure(failure) if failure.is_timeout() => {
+            Refusal::new(Failure::Transient, "timeout")
+        }
+        SdkError::DispatchFailure(failure) if failure.is_io() || failure.as_other().is_some() => {
+            Refusal::new(Failure::Transient, "connection")
+        }
+        // Nothing was sent: no credentials, a certificate that is not trusted, a malformed request.
+        SdkError::DispatchFailure(_) | SdkError::ConstructionFailure(_) => {
+            Refusal::new(Failure::Denied, "credentials or connection")
+        }
+        _ => Refusal::new(Failure::Transient, "unknown"),
+    }
+}
+
+/// What a failed entry of a batch means for its lease.
+pub(crate) fn entry_refusal(entry: &BatchResultErrorEntry) -> Refusal {
+    let status = if entry.sender_fault() { 400 } else { 500 };
+    let text = entry.message().unwrap_or_default();
+    let failure = Failure::read(Scope::Entry, Some(status), Some(entry.code()), text);
+    Refusal::new(failure, Cow::Owned(entry.code().to_owned()))
+}
+
+/// An error of the SDK and what caused it, in one line: the SDK's own `Display` says only "service error".
+///
+/// Not for calls that carry receipt handles: SQS echoes them in its texts.
+pub fn in_one_line<E>(error: &SdkError<E, HttpResponse>) -> String
+where
+    E: ProvideErrorMetadata + Error + 'static,
+{
+    if let SdkError::ServiceError(service) = error {
+        let status = service.raw().status().as_u16();
+        let code = service.err().code().map_or_else(|| format!("HTTP {status}"), str::to_owned);
+        return match service.err().message() {
+            Some(text) if !text.is_empty() => format!("{code}: {text}"),
+            _ => code,
+        };
+    }
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        // Wrappers often say the same as what they wrap.
+        if !line.ends_with(&text) {
+            // Writing to a String cannot fail.
+            let _ = write!(line, ": {text}");
+        }
+        cause = error.source();
+    }
+    line
+}

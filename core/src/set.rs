@@ -1,0 +1,471 @@
+use alloc::collections::VecDeque;
+use core::time::Duration;
+
+use crate::action::SettleError;
+use crate::call::{Answer, Call, CallId, CallKind, Entries, LeaseKey};
+use crate::clock::Clock;
+use crate::failure::Failure;
+use crate::lease::machine::Machine;
+use crate::lease::state::{DueSettle, Notice, Plan, Waiting};
+use crate::policy::{Policy, PolicyError, Received, checked_extension};
+use crate::schedule::Schedule;
+use crate::slots::{Key, Slots};
+use crate::time::{Moment, NANOS_PER_SEC};
+use crate::view::LeaseView;
+use crate::visibility::Visibility;
+
+mod denials;
+mod event;
+mod lane;
+mod policy;
+mod share;
+
+pub use event::{Event, FailedCall};
+pub use policy::{SetPolicy, SetPolicyError};
+
+use denials::Denials;
+use lane::Lane;
+
+/// The leases of one queue, behind one wake-up time, one stream of events, and calls of up to ten entries.
+///
+/// `T` is the caller's own, a receipt handle as a rule; the set never looks at it.
+///
+/// Its owner
+///
+/// 1. takes out [events](Self::poll_event) and [calls](Self::poll_call) until both are `None` (the *drain
+///    rule*): then [`poll_timeout`](Self::poll_timeout) lies after `now`;
+/// 2. sleeps until then, an answer, or news from a handler;
+/// 3. puts that in ([`handle_answer`](Self::handle_answer), [`delete`](Self::delete), …) and begins again.
+///
+/// Breaking the drain rule makes things late, never wrong. What a single lease decides is in
+/// [`Lease`](crate::Lease); the set adds how leases share calls: a call is made when some lease is due, never
+/// before, and room that is left in it is filled with leases whose middle is near
+/// ([`SetPolicy::coalesce`]).
+///
+/// ```
+/// use sqs_lease_core::{Answer, Event, LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let policy = Policy::new();
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// for handle in ["handle a", "handle b", "handle c"] {
+///     set.insert(&policy, Received::new(at(0), Visibility::new(30)?), handle, at(0));
+/// }
+/// assert_eq!(set.poll_timeout(), Some(at(15)));
+///
+/// // In the middle of the timeout one call carries all three.
+/// assert_eq!(set.poll_event(at(15)), None);
+/// let call = set.poll_call(at(15)).expect("three extensions are due");
+/// assert_eq!(call.entries.len(), 3);
+/// for entry in &call.entries {
+///     let handle = set.get(entry.key).expect("it is in the set");
+///     println!("hide {handle} for {}", entry.visibility().expect("an extension"));
+/// }
+/// assert_eq!(set.poll_call(at(15)), None);
+///
+/// set.handle_answer(call.id, Answer::Done, at(16));
+/// assert!(matches!(set.poll_event(at(16)), Some(Event::Extended { .. })));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LeaseSet<T> {
+    clock: Clock,
+    policy: SetPolicy,
+    leases: Slots<Held<T>>,
+    /// Leases that do nothing before the middle of their timeout. Only these may be drawn forward.
+    middles: Schedule,
+    /// All others that have something to do.
+    others: Schedule,
+    deletes: Lane,
+    changes: Lane,
+    calls: Slots<OpenCall>,
+    /// When open calls are given up.
+    closing: Schedule,
+    events: VecDeque<Event>,
+    denials: Denials,
+}
+
+#[derive(Clone, Debug)]
+struct Held<T> {
+    value: T,
+    machine: Machine,
+    serial: u32,
+}
+
+#[derive(Clone, Debug)]
+struct OpenCall {
+    kind: CallKind,
+    sent: Moment,
+    entries: Entries,
+}
+
+/// No settle waits longer behind extensions.
+const SETTLE_PATIENCE: u64 = NANOS_PER_SEC;
+
+impl<T> LeaseSet<T> {
+    /// An empty set.
+    pub fn new(policy: SetPolicy) -> Self {
+        Self {
+            clock: Clock::default(),
+            policy,
+            leases: Slots::new(),
+            middles: Schedule::default(),
+            others: Schedule::default(),
+            deletes: Lane::new(policy.deletes),
+            changes: Lane::new(policy.changes),
+            calls: Slots::new(),
+            closing: Schedule::default(),
+            events: VecDeque::new(),
+            denials: Denials::default(),
+        }
+    }
+
+    // ---- Leases -----------------------------------------------------------------------------------------
+
+    /// Adds the lease of a delivery. Each delivery is a lease of its own, also of a message that is in the set
+    /// already.
+    ///
+    /// One with a visibility timeout of zero is stopped from the start, and its event says so.
+    pub fn insert(&mut self, policy: &Policy, received: Received, value: T, now: Moment) -> LeaseKey {
+        let now = self.clock.enter(now);
+        let received = Received {
+            at: self.clock.inner(received.at),
+            requested: self.clock.inner(received.requested),
+            ..received
+        };
+        let machine = Machine::new(policy, &received);
+        let key = self.leases.insert(Held { value, machine, serial: 0 });
+        self.place(key, now);
+        LeaseKey(key)
+    }
+
+    /// Takes a lease out, running or stopped, and gives back what it was kept with.
+    ///
+    /// Nothing more is sent for it and no event follows; what is on the wire is not called back.
+    pub fn remove(&mut self, key: LeaseKey) -> Option<T> {
+        let held = self.leases.remove(key.0)?;
+        let slot = key.0.slot;
+        self.middles.remove(slot);
+        self.others.remove(slot);
+        self.deletes.dequeue(slot);
+        self.changes.dequeue(slot);
+        Some(held.value)
+    }
+
+    /// What the lease was inserted with.
+    pub fn get(&self, key: LeaseKey) -> Option<&T> {
+        self.leases.get(key.0).map(|held| &held.value)
+    }
+
+    /// What the lease was inserted with.
+    pub fn get_mut(&mut self, key: LeaseKey) -> Option<&mut T> {
+        self.leases.get_mut(key.0).map(|held| &mut held.value)
+    }
+
+    /// A look at a lease.
+    pub fn lease(&self, key: LeaseKey) -> Option<LeaseView<'_>> {
+        let machine = &self.leases.get(key.0)?.machine;
+        Some(LeaseView { clock: &self.clock, machine })
+    }
+
+    /// How many leases are in the set, stopped ones that were not removed included.
+    pub fn len(&self) -> usize {
+        self.leases.len()
+    }
+
+    /// Whether there is no lease in the set.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The leases, in no particular order. This looks at all of them.
+    pub fn iter(&self) -> impl Iterator<Item = (LeaseKey, &T)> {
+        self.leases.iter().map(|(key, held)| (LeaseKey(key), &held.value))
+    }
+
+    // ---- Taking out -------------------------------------------------------------------------------------
+
+    /// Takes out the next thing that has happened by `now`.
+    pub fn poll_event(&mut self, now: Moment) -> Option<Event> {
+        let now = self.clock.enter(now);
+        loop {
+            if let Some(event) = self.denials.take(now) {
+                return Some(event);
+            }
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+            if !self.run_one(now) {
+                return None;
+            }
+        }
+    }
+
+    /// Takes out the next call to send at `now`, within the bounds in flight.
+    ///
+    /// Sent late, its leases have less time left. Not sent at all, it counts as failed at its
+    /// [`answer_by`](Call::answer_by).
+    pub fn poll_call(&mut self, now: Moment) -> Option<Call> {
+        let now = self.clock.enter(now);
+        while self.run_one(now) {}
+        let (kind, entries) =
+            [CallKind::Delete, CallKind::ChangeVisibility].into_iter().find_map(|kind| {
+                let entries = self.fill(kind, now);
+                (!entries.is_empty()).then_some((kind, entries))
+            })?;
+        let answer_by = entries.iter().filter_map(|entry| self.wanted_by(entry)).max().unwrap_or(now);
+        self.lane(kind).sent(now);
+        let id = self.calls.insert(OpenCall { kind, sent: now, entries });
+        self.closing.set(id.slot, answer_by);
+        Some(Call { id: CallId(id), kind, answer_by: self.clock.outer(answer_by), entries })
+    }
+
+    /// When the set is to be polled next; `None` where nothing is ever due.
+    ///
+    /// A moment that has passed means at once. It may come nearer with every input, so ask again after each.
+    /// Polling early does nothing; late makes the calls late.
+    pub fn poll_timeout(&self) -> Option<Moment> {
+        let seen = self.clock.peek(Moment::ORIGIN);
+        let first = |schedule: &Schedule| schedule.first().map(|node| node.at);
+        [
+            (!self.events.is_empty()).then_some(seen),
+            self.denials.due_at(),
+            first(&self.middles),
+            first(&self.others),
+            first(&self.closing),
+            self.deletes.sendable_at(seen),
+            self.changes.sendable_at(seen),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .map(|at| self.clock.outer(at))
+    }
+
+    // ---- Putting in -------------------------------------------------------------------------------------
+
+    /// Puts in the answer of a call. All its entries are applied before anything falls due in any lease.
+    ///
+    /// A call that was given up, or an entry whose lease has ended or given this try up, changes nothing.
+    pub fn handle_answer(&mut self, call: CallId, answer: Answer<'_>, now: Moment) {
+        let now = self.clock.enter(now);
+        let Some(open) = self.calls.remove(call.0) else { return };
+        self.closing.remove(call.0.slot);
+        let mut throttled = false;
+        for (index, entry) in open.entries.iter().enumerate() {
+            let outcome = answer.of(index, open.entries.len());
+            throttled |= outcome == Err(Failure::Throttled);
+            self.apply(entry, outcome, now);
+        }
+        self.lane(open.kind).closed(now.nanos_since(open.sent), throttled, now);
+    }
+
+    /// Whether the answer of this call would still be taken.
+    pub fn awaits(&self, call: CallId) -> bool {
+        self.calls.get(call.0).is_some_and(|open| {
+            open.entries.iter().any(|entry| {
+                self.leases.get(entry.key.0).is_some_and(|held| held.machine.awaits(entry.serial))
+            })
+        })
+    }
+
+    /// Says that the machine, and with it the caller's clock, stood still for `gap` until `now`.
+    ///
+    /// Only for clocks that do not count suspension. Everything that the leases have planned comes nearer.
+    pub fn handle_gap(&mut self, gap: Duration, now: Moment) {
+        self.clock.enter(now);
+        self.clock.gap(gap);
+    }
+
+    /// Wants the message deleted: the handler has succeeded. See [`Lease::delete`](crate::Lease::delete).
+    ///
+    /// # Errors
+    /// The lease is over, with how and when; a settle was asked for before; or it is not in the set.
+    pub fn delete(&mut self, key: LeaseKey, now: Moment) -> Result<(), SettleError> {
+        self.settle(key, now, Machine::delete)
+    }
+
+    /// Wants the message given back, visible again in `after`. See [`Lease::release`](crate::Lease::release).
+    ///
+    /// # Errors
+    /// The lease is over, with how and when; a settle was asked for before; or it is not in the set.
+    pub fn release(&mut self, key: LeaseKey, after: Visibility, now: Moment) -> Result<(), SettleError> {
+        self.settle(key, now, |machine, now| machine.release(after, now))
+    }
+
+    /// Lets go without a call: the timeout runs out. See [`Lease::leave`](crate::Lease::leave).
+    ///
+    /// # Errors
+    /// The lease is over, with how and when; a settle was asked for before; or it is not in the set.
+    pub fn leave(&mut self, key: LeaseKey, now: Moment) -> Result<(), SettleError> {
+        self.settle(key, now, Machine::leave)
+    }
+
+    /// Asks for extensions of this length from now on, the first at once. See
+    /// [`Lease::extend`](crate::Lease::extend).
+    ///
+    /// # Errors
+    /// Zero seconds.
+    pub fn extend(&mut self, key: LeaseKey, extension: Visibility, now: Moment) -> Result<(), PolicyError> {
+        checked_extension(extension)?;
+        let now = self.clock.enter(now);
+        if let Some(held) = self.leases.get_mut(key.0) {
+            held.machine.extend(extension, now);
+            self.place(key.0, now);
+        }
+        Ok(())
+    }
+
+    fn settle(
+        &mut self,
+        key: LeaseKey,
+        now: Moment,
+        settle: impl FnOnce(&mut Machine, Moment) -> Result<(), SettleError>,
+    ) -> Result<(), SettleError> {
+        let now = self.clock.enter(now);
+        let held = self.leases.get_mut(key.0).ok_or(SettleError::Unknown)?;
+        let result = settle(&mut held.machine, now);
+        let result = result
+            .map_err(|error| LeaseView { clock: &self.clock, machine: &held.machine }.outer_error(error));
+        self.place(key.0, now);
+        result
+    }
+
+    // ---- Looking ----------------------------------------------------------------------------------------
+
+    /// How many calls of a kind are under way.
+    pub fn calls_in_flight(&self, kind: CallKind) -> usize {
+        match kind {
+            CallKind::ChangeVisibility => self.changes.in_flight(),
+            CallKind::Delete => self.deletes.in_flight(),
+        }
+    }
+
+    /// How many leases wait for a call of a kind because a bound holds it back.
+    pub fn held_back(&self, kind: CallKind) -> usize {
+        match kind {
+            CallKind::ChangeVisibility => self.changes.waiting(),
+            CallKind::Delete => self.deletes.waiting(),
+        }
+    }
+
+    fn lane(&mut self, kind: CallKind) -> &mut Lane {
+        match kind {
+            CallKind::ChangeVisibility => &mut self.changes,
+            CallKind::Delete => &mut self.deletes,
+        }
+    }
+
+    // ---- Time passing -----------------------------------------------------------------------------------
+
+    /// Does the next thing that time alone does by `now`; whether there was one.
+    fn run_one(&mut self, now: Moment) -> bool {
+        if let Some(node) = self.others.pop_due(now).or_else(|| self.middles.pop_due(now)) {
+            if let Some((key, _)) = self.leases.at_mut(node.slot) {
+                self.run(key, now);
+            }
+            return true;
+        }
+        if let Some(node) = self.closing.pop_due(now) {
+            if let Some((id, open)) = self.calls.at_mut(node.slot) {
+                let (kind, sent) = (open.kind, open.sent);
+                self.calls.remove(id);
+                self.lane(kind).closed(now.nanos_since(sent), false, now);
+            }
+            return true;
+        }
+        false
+    }
+
+    /// Drives one lease: what it has to tell becomes events, what it wants sent waits for a call.
+    fn run(&mut self, key: Key, now: Moment) {
+        let Some(held) = self.leases.get_mut(key) else { return };
+        let before = Counted::of(&held.machine);
+        held.machine.advance(now);
+        self.tell_failures(key, before, Failure::Transient);
+        loop {
+            let Some(held) = self.leases.get_mut(key) else { return };
+            let machine = &mut held.machine;
+            while let Some(notice) = machine.take_notice() {
+                match notice {
+                    Notice::WarnDenied => self.denials.note(LeaseKey(key)),
+                    Notice::WarnLimit => self.events.push_back(Event::LimitNear { key: LeaseKey(key) }),
+                    Notice::Stop(_) => {
+                        let view = LeaseView { clock: &self.clock, machine };
+                        if let Some(ended) = view.ended() {
+                            self.events.push_back(Event::Stopped { key: LeaseKey(key), ended });
+                        }
+                    }
+                }
+            }
+            let due = machine.is_extension_due(now);
+            let deletes_first = machine.due_settle(now) == Some(DueSettle::Delete);
+            match machine.plan(now) {
+                Plan::Wait(_) if due => {}
+                // Not where a delete is about to go: no extension follows one that succeeds.
+                Plan::Warn if due && !deletes_first => {}
+                _ => break,
+            }
+            // Sends nothing: it waits, or warns.
+            machine.take_extension(held.serial, now);
+        }
+        self.place(key, now);
+    }
+
+    /// Puts a lease where its state belongs: before the lanes, and at its wake-up time.
+    fn place(&mut self, key: Key, now: Moment) {
+        let Some(held) = self.leases.get(key) else { return };
+        let machine = &held.machine;
+        let slot = key.slot;
+        let due_settle = machine.due_settle(now);
+        let deletes = due_settle == Some(DueSettle::Delete);
+        let releases = due_settle == Some(DueSettle::Release);
+        let plan_is_due = machine.is_extension_due(now).then(|| machine.plan(now));
+        let extends = matches!(plan_is_due, Some(Plan::Extend(_) | Plan::Final(_)));
+        // One that only warns waits until the delete is out of the way.
+        let waits = plan_is_due == Some(Plan::Warn) && deletes;
+
+        let held_until = machine.held_until();
+        if deletes {
+            self.deletes.enqueue(slot, held_until);
+        } else {
+            self.deletes.dequeue(slot);
+        }
+        if releases {
+            self.changes.enqueue(slot, held_until.min(now.plus_nanos(SETTLE_PATIENCE)));
+        } else if extends {
+            self.changes.enqueue(slot, held_until);
+        } else {
+            self.changes.dequeue(slot);
+        }
+
+        let waiting = Waiting { extension: extends || waits, settle: deletes || releases };
+        let wake = machine.wake_except(waiting);
+        let is_middle = wake.is_some() && !waiting.extension && machine.middle() == wake;
+        let (here, other) = if is_middle {
+            (&mut self.middles, &mut self.others)
+        } else {
+            (&mut self.others, &mut self.middles)
+        };
+        other.remove(slot);
+        match wake {
+            Some(at) => here.set(slot, at),
+            None => {
+                here.remove(slot);
+            }
+        }
+    }
+}
+
+/// Failures in a row, to see which calls have failed.
+#[derive(Clone, Copy)]
+struct Counted {
+    extension: u8,
+    settle: u8,
+}
+
+impl Counted {
+    fn of(machine: &Machine) -> Self {
+        Self { extension: machine.extension_failures(), settle: machine.settle_failures() }
+    }
+}

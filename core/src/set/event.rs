@@ -1,0 +1,86 @@
+use crate::action::Ended;
+use crate::call::{Ask, LeaseKey};
+use crate::failure::Failure;
+use crate::time::Moment;
+
+/// Something that happened to a lease of a [`LeaseSet`](super::LeaseSet).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// An extension was acknowledged.
+    Extended {
+        /// Whose.
+        key: LeaseKey,
+        /// Until when the lease is held now.
+        held_until: Moment,
+        /// Which try it was, from 1.
+        attempt: u32,
+    },
+    /// A try of a call failed, or was given up for want of an answer.
+    Failed {
+        /// Whose.
+        key: LeaseKey,
+        /// Which of its calls.
+        call: FailedCall,
+        /// What the failure means.
+        failure: Failure,
+        /// Which try it was, from 1.
+        attempt: u32,
+        /// When it is tried again; `None` where no time is left for another try, or no sense in one.
+        retry_at: Option<Moment>,
+    },
+    /// The limit is near and no extension can move the end any further; said once in a lease. Where a final
+    /// extension can, the warning travels on it: [`Ask::Extend`].
+    LimitNear {
+        /// Whose.
+        key: LeaseKey,
+    },
+    /// SQS refuses for a reason that only a person can mend. Said once in a lease, and at most once in 30 s
+    /// for all of them.
+    Denied {
+        /// One of those concerned.
+        key: LeaseKey,
+        /// How many leases were denied for the first time since this was last said.
+        leases: u32,
+    },
+    /// The lease is over. It can be looked at until it is removed.
+    Stopped {
+        /// Whose.
+        key: LeaseKey,
+        /// How and when.
+        ended: Ended,
+    },
+}
+
+/// Which call of a lease failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FailedCall {
+    /// An extension.
+    Extension,
+    /// A release.
+    Release,
+    /// A delete.
+    Delete,
+}
+
+impl FailedCall {
+    /// One word, for logs: `extension`, `release`, `delete`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Extension => "extension",
+            Self::Release => "release",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+impl From<Ask> for FailedCall {
+    fn from(ask: Ask) -> Self {
+        match ask {
+            Ask::Extend { .. } => Self::Extension,
+            Ask::Release { .. } => Self::Release,
+            Ask::Delete => Self::Delete,
+        }
+    }
+}

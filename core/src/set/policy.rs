@@ -1,0 +1,101 @@
+use core::fmt;
+use core::time::Duration;
+
+/// How a [`LeaseSet`](super::LeaseSet) shares calls between its leases.
+///
+/// ```
+/// use sqs_lease_core::SetPolicy;
+///
+/// // Each extension exactly in the middle of its timeout, at the price of more calls.
+/// let exact = SetPolicy::new().coalesce(0)?;
+/// let error = exact.coalesce(50).unwrap_err();
+/// assert_eq!(error.to_string(), "coalesce of 50 % is out of range: 0 to 25 % of the timeout");
+/// # Ok::<(), sqs_lease_core::SetPolicyError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetPolicy {
+    pub(crate) coalesce: u8,
+    pub(crate) slack: Duration,
+    pub(crate) changes: u16,
+    pub(crate) deletes: u16,
+}
+
+impl SetPolicy {
+    /// A tenth of the timeout, 50 ms, 128 and 64 calls.
+    pub const fn new() -> Self {
+        Self { coalesce: 10, slack: Duration::from_millis(50), changes: 128, deletes: 64 }
+    }
+
+    /// How much before its middle an extension may go to fill a call that another lease needs, in percent of
+    /// its timeout, 0 to 25; by default 10.
+    ///
+    /// 0 sends each extension exactly in the middle (and so switches [`slack`](Self::slack) off as well). An
+    /// extension is never later than the middle for being shared.
+    ///
+    /// # Errors
+    /// More than 25.
+    pub const fn coalesce(self, percent: u8) -> Result<Self, SetPolicyError> {
+        if percent > 25 {
+            return Err(SetPolicyError::Coalesce(percent));
+        }
+        Ok(Self { coalesce: percent, ..self })
+    }
+
+    /// What is due so soon after a wake goes with it, so that wakes are few; by default 50 ms, and never more
+    /// than a hundredth of a lease's span.
+    #[must_use]
+    pub const fn slack(self, slack: Duration) -> Self {
+        Self { slack, ..self }
+    }
+
+    /// How many `ChangeMessageVisibilityBatch` calls may be under way at once, at least 1; by default 128.
+    ///
+    /// # Errors
+    /// 0: nothing could ever be extended.
+    pub const fn changes_in_flight(self, calls: u16) -> Result<Self, SetPolicyError> {
+        if calls == 0 {
+            return Err(SetPolicyError::NoCalls);
+        }
+        Ok(Self { changes: calls, ..self })
+    }
+
+    /// How many `DeleteMessageBatch` calls may be under way at once, at least 1; by default 64.
+    ///
+    /// # Errors
+    /// 0: nothing could ever be deleted.
+    pub const fn deletes_in_flight(self, calls: u16) -> Result<Self, SetPolicyError> {
+        if calls == 0 {
+            return Err(SetPolicyError::NoCalls);
+        }
+        Ok(Self { deletes: calls, ..self })
+    }
+}
+
+impl Default for SetPolicy {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A setting of a [`SetPolicy`] out of range. The text names the value and the range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetPolicyError {
+    /// More than a quarter of the timeout.
+    Coalesce(u8),
+    /// No call at all allowed in flight.
+    NoCalls,
+}
+
+impl fmt::Display for SetPolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Coalesce(given) => {
+                write!(f, "coalesce of {given} % is out of range: 0 to 25 % of the timeout")
+            }
+            Self::NoCalls => f.write_str("0 calls in flight is out of range: at least 1"),
+        }
+    }
+}
+
+impl core::error::Error for SetPolicyError {}

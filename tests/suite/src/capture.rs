@@ -1,0 +1,77 @@
+//! Captures `tracing` events, of every crate and level.
+
+use std::fmt::{Debug, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+
+/// The events captured so far. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Captured(Arc<Mutex<Vec<Line>>>);
+
+/// One event.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Its level.
+    pub level: Level,
+    /// Its target.
+    pub target: String,
+    /// Its message and fields: `message="extended" attempt=1`.
+    pub text: String,
+}
+
+impl Captured {
+    /// Captures what this thread logs until the guard is dropped.
+    pub fn here() -> (Self, tracing::subscriber::DefaultGuard) {
+        let captured = Self::default();
+        let subscriber = tracing_subscriber::registry().with(captured.clone());
+        (captured, tracing::subscriber::set_default(subscriber))
+    }
+
+    /// The events of `sqs_lease` so far, as `LEVEL text`.
+    pub fn ours(&self) -> Vec<String> {
+        let lines = self.lines();
+        let ours = lines.iter().filter(|line| line.target == "sqs_lease");
+        ours.map(|line| format!("{} {}", line.level, line.text)).collect()
+    }
+
+    /// All events so far.
+    pub fn lines(&self) -> Vec<Line> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Captured {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut text = Text(String::new());
+        event.record(&mut text);
+        let (level, target) = (*event.metadata().level(), event.metadata().target().to_owned());
+        let line = Line { level, target, text: text.0.trim_end().to_owned() };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+
+    fn on_new_span(
+        &self,
+        attributes: &tracing::span::Attributes<'_>,
+        _: &tracing::span::Id,
+        _: Context<'_, S>,
+    ) {
+        let mut text = Text(String::new());
+        attributes.record(&mut text);
+        let metadata = attributes.metadata();
+        let line = Line { level: *metadata.level(), target: metadata.target().to_owned(), text: text.0 };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+}
+
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        // Writing to a String cannot fail.
+        let _ = write!(self.0, "{}={value:?} ", field.name());
+    }
+}
