@@ -48,7 +48,7 @@ pub use sqs_lease_driver::{
     Delivery, Failure, Keeper, LateDelete, Loss, Moment, OnDrop, Policy, PolicyError, SetPolicy,
     SetPolicyError, SettleError, StopReason, Visibility, VisibilityError,
 };
-pub use sqs_lease_sqs::{LeaseQueue, OpenError, Options, OptionsError, ReceiveError, in_one_line};
+pub use sqs_lease_sqs::{LeaseQueue, OpenError, Options, OptionsError, ReceiveError, SqsQueue, in_one_line};
 
 #[cfg(feature = "aws-config")]
 pub use aws_config;

@@ -81,9 +81,8 @@ impl<P: Platform> Scene<P> {
     /// With a task that runs the keeper.
     fn with(platform: P, settings: Settings, prepare: impl FnOnce(&Server), server: Server) -> Self {
         let scene = Self::idle(platform, settings, prepare, server);
-        let (captured, run) = Captured::during(scene.keeper.run());
-        scene.platform.spawn(run);
-        Self { captured, ..scene }
+        scene.platform.spawn(scene.captured.watch(scene.keeper.run()));
+        scene
     }
 
     fn idle(platform: P, settings: Settings, prepare: impl FnOnce(&Server), server: Server) -> Self {
@@ -304,7 +303,9 @@ pub async fn plays_the_last_scene<P: Platform>(platform: P) {
     let delivery = scene.deliver(4);
     assert_eq!(delivery.receive_count(), 1);
 
-    let loss = delivery.keep(std::future::pending::<()>()).await.expect_err("lost");
+    let kept = delivery.keep(std::future::pending::<()>());
+    // It may drive until the task does.
+    let loss = scene.captured.watch(kept).await.expect_err("lost");
     assert_eq!(loss.reason, StopReason::Limit);
     // In the middle of the first timeout by 4 s; 4 s after the receive the final one, by the 3 s that are left.
     assert_eq!(scene.server.calls(CHANGE), 2);
