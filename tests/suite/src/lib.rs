@@ -1,3 +1,4 @@
-//! What sqs-lease is tested with: the transcript player and the harness of the fuzz targets.
+//! What sqs-lease is tested with: the transcript player, a second opinion, and the harness of the fuzz targets.
 
+pub mod reference;
 pub mod transcript;

@@ -22,11 +22,11 @@
 
 mod parse;
 mod play;
-mod subject;
+pub(crate) mod subject;
 
 use std::fmt;
 
-pub use parse::{ParseError, Transcript};
+pub use parse::{ParseError, Settings, Transcript};
 pub use play::play;
 
 /// What a transcript is played on.
@@ -36,6 +36,8 @@ pub enum With {
     Lease,
     /// A `LeaseSet` that holds one lease.
     Set,
+    /// The suite's own [reference](crate::reference::Reference).
+    Reference,
 }
 
 /// Something that a lease said, as transcripts write it.
