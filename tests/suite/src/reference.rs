@@ -9,6 +9,8 @@ use sqs_lease_core::Failure;
 
 use crate::transcript::{Output, Settings};
 
+mod answers;
+
 /// Nanoseconds.
 pub type Time = i128;
 
@@ -23,6 +25,8 @@ struct Attempt {
     /// What was asked for, in seconds; 0 for a delete.
     by: u32,
     is_final: bool,
+    /// What the span counts once it is acknowledged: what was asked for, or less where that was lowered since.
+    counts: u32,
     wanted_by: Time,
 }
 
@@ -54,6 +58,7 @@ pub struct Asked {
 
 /// The lease of one delivery, by the rules.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "as the rules tell it, not as a machine would")]
 pub struct Reference {
     settings: Settings,
     seen: Time,
@@ -78,8 +83,6 @@ pub struct Reference {
     settle_due: Option<Time>,
     settling: Option<Attempt>,
     settle_failures: u32,
-    /// Seconds that a release asks less for, as SQS refused it for its length.
-    less: u32,
     delete_was_sent: bool,
     stopped: bool,
     notices: VecDeque<Output>,
@@ -121,7 +124,6 @@ impl Reference {
             settle_due: None,
             settling: None,
             settle_failures: 0,
-            less: 0,
             delete_was_sent: false,
             stopped: false,
             notices: VecDeque::new(),
@@ -158,6 +160,16 @@ impl Reference {
     /// The earliest instant at which SQS may hand the message on.
     pub fn end(&self) -> Time {
         self.end
+    }
+
+    /// The instant past which nothing is extended.
+    pub fn limit(&self) -> Time {
+        self.limit
+    }
+
+    /// The timeout in force, in seconds.
+    pub fn timeout(&self) -> u32 {
+        self.timeout
     }
 
     /// Whether the lease is over.
@@ -221,7 +233,8 @@ impl Reference {
         }
         self.extension = by;
         self.counted = self.counted.min(by);
-        if self.in_flight.is_some() {
+        if let Some(attempt) = &mut self.in_flight {
+            attempt.counts = attempt.counts.min(by);
             self.asked_again = true;
         } else {
             self.due = Some(now);
@@ -315,7 +328,7 @@ impl Reference {
         self.serial += 1;
         let held_until = self.held_until();
         let wanted_by = (now + ((held_until - now) / 3).clamp(SEC, 10 * SEC)).min(held_until);
-        Attempt { serial: self.serial, sent: now, by, is_final, wanted_by }
+        Attempt { serial: self.serial, sent: now, by, is_final, counts: self.extension, wanted_by }
     }
 
     fn send_extension(&mut self, now: Time) -> Option<(Output, Option<Asked>)> {
@@ -350,7 +363,7 @@ impl Reference {
             }
             Settle::Release(after) => {
                 let room = ((self.wall - now) / SEC).clamp(0, 43_200);
-                let by = after.min(u32::try_from(room).expect("clamped")).saturating_sub(self.less);
+                let by = after.min(u32::try_from(room).expect("clamped"));
                 (Output::Release(by), by)
             }
         };
@@ -358,88 +371,6 @@ impl Reference {
         self.settling = Some(attempt);
         self.settle_due = None;
         (output, Some(asked(About::Settle, attempt)))
-    }
-
-    // ---- Answers ----------------------------------------------------------------------------------------
-
-    fn extension_answered(&mut self, answer: Result<(), Failure>, now: Time) {
-        let attempt = self.in_flight.take().expect("it was in flight");
-        let asked_again = std::mem::take(&mut self.asked_again);
-        let Err(failure) = answer else {
-            self.end = attempt.sent + secs(attempt.by);
-            self.timeout = attempt.by;
-            self.counted = self.extension;
-            self.failures = 0;
-            self.spent |= attempt.is_final;
-            self.due = match (self.spent, asked_again) {
-                (true, _) => None,
-                (false, true) => Some(now),
-                (false, false) => Some(attempt.sent + secs(attempt.by) / 2),
-            };
-            if self.settle == Some(Settle::Delete) && self.settling.is_none() && self.settle_due.is_none() {
-                self.settle_due = Some(now);
-            }
-            return;
-        };
-        if failure == Failure::Gone {
-            if self.delete_was_sent {
-                self.due = None;
-                self.spent = true;
-            } else {
-                self.stop("refused");
-            }
-            return;
-        }
-        let failed_before = self.failures;
-        self.failures += 1;
-        self.due = match failure {
-            Failure::Limit => {
-                let less = self.limit.min(attempt.sent + secs(attempt.by)) - 10 * SEC;
-                self.limit = less.max(self.end).min(self.limit);
-                if failed_before == 0 { Some(now) } else { self.retry(now, failure, failed_before) }
-            }
-            _ => self.retry(now, failure, failed_before),
-        };
-    }
-
-    fn settle_answered(&mut self, answer: Result<(), Failure>, now: Time) {
-        let attempt = self.settling.take().expect("it was in flight");
-        let is_release = matches!(self.settle, Some(Settle::Release(_)));
-        let Err(failure) = answer else {
-            self.stop(if is_release { "released" } else { "deleted" });
-            return;
-        };
-        match failure {
-            Failure::Gone => {
-                self.stop("refused");
-                return;
-            }
-            Failure::Transient if is_release => self.end = self.end.min(attempt.sent + secs(attempt.by)),
-            Failure::Limit => self.less += 10,
-            _ => {}
-        }
-        let failed_before = self.settle_failures;
-        self.settle_failures += 1;
-        self.settle_due = self.retry(now, failure, failed_before);
-    }
-
-    /// When a call that failed is tried again.
-    fn retry(&mut self, now: Time, failure: Failure, failed_before: u32) -> Option<Time> {
-        let pause = match failure {
-            Failure::Denied => {
-                if !self.warned_denied {
-                    self.warned_denied = true;
-                    self.notices.push_back(Output::WarnDenied);
-                }
-                30 * SEC
-            }
-            failure => {
-                let doublings = failed_before + u32::from(failure == Failure::Throttled);
-                (self.unit() * (1 << doublings.min(20))).min(30 * SEC)
-            }
-        };
-        let last = self.held_until() - self.unit();
-        (last >= now).then_some((now + pause).min(last))
     }
 }
 

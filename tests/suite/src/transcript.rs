@@ -119,6 +119,16 @@ impl fmt::Display for Seconds {
     }
 }
 
+/// Nanoseconds as seconds, to the last digit.
+pub(crate) struct Exact(pub(crate) u64);
+
+impl fmt::Display for Exact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000);
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
 /// A place where what came is not what the transcript expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disagreement {

@@ -38,6 +38,16 @@ pub(crate) trait Subject {
     fn awaits(&self, call: CallRef) -> bool;
     fn answer(&mut self, call: CallRef, answer: Result<(), Failure>, now: Moment);
     fn want(&mut self, want: Want, now: Moment);
+    /// What is known of it, while it is held.
+    fn look(&self) -> Option<Look>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    pub(crate) held_until: Moment,
+    pub(crate) end: Moment,
+    pub(crate) limit: Moment,
+    pub(crate) timeout: u32,
 }
 
 /// One output, and the call that it makes if it makes one.
@@ -70,6 +80,12 @@ pub(crate) enum Want {
 }
 
 impl Subject for Lease {
+    fn look(&self) -> Option<Look> {
+        let (held_until, end, limit) = (self.held_until(), self.end(), self.limit());
+        let timeout = self.timeout().secs();
+        self.ended().is_none().then_some(Look { held_until, end, limit, timeout })
+    }
+
     fn drain(&mut self, now: Moment) -> Vec<Drained> {
         std::iter::from_fn(|| self.poll(now)).map(drained).collect()
     }
@@ -142,6 +158,13 @@ impl SetOfOne {
 }
 
 impl Subject for SetOfOne {
+    fn look(&self) -> Option<Look> {
+        let view = self.set.lease(self.key).expect("it is never removed");
+        let (held_until, end, limit) = (view.held_until(), view.end(), view.limit());
+        let timeout = view.timeout().secs();
+        view.ended().is_none().then_some(Look { held_until, end, limit, timeout })
+    }
+
     fn drain(&mut self, now: Moment) -> Vec<Drained> {
         let mut drained = Vec::new();
         loop {
@@ -210,6 +233,11 @@ fn told(event: Event) -> Option<Drained> {
 }
 
 impl Subject for Reference {
+    fn look(&self) -> Option<Look> {
+        let [held_until, end, limit] = [self.held_until(), self.end(), self.limit()].map(moment);
+        (!self.is_over()).then_some(Look { held_until, end, limit, timeout: self.timeout() })
+    }
+
     fn drain(&mut self, now: Moment) -> Vec<Drained> {
         let called = |(output, asked): (Output, Option<crate::reference::Asked>)| Drained {
             output,
