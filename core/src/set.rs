@@ -188,17 +188,9 @@ impl<T> LeaseSet<T> {
     /// Takes out the next thing that has happened by `now`.
     pub fn poll_event(&mut self, now: Moment) -> Option<Event> {
         let now = self.clock.enter(now);
-        loop {
-            if let Some(event) = self.denials.take(now) {
-                return Some(event);
-            }
-            if let Some(event) = self.events.pop_front() {
-                return Some(event);
-            }
-            if !self.run_one(now) {
-                return None;
-            }
-        }
+        // All that is due first: of leases that are denied at the same instant one event tells.
+        while self.run_one(now) {}
+        self.denials.take(now).or_else(|| self.events.pop_front())
     }
 
     /// Takes out the next call to send at `now`, within the bounds in flight.
