@@ -1,0 +1,1 @@
+//! What a set does where calls are held back, given up, or answered late.
