@@ -451,8 +451,8 @@ impl<T> LeaseSet<T> {
 /// Failures in a row, to see which calls have failed.
 #[derive(Clone, Copy)]
 struct Counted {
-    extension: u8,
-    settle: u8,
+    extension: u16,
+    settle: u16,
 }
 
 impl Counted {

@@ -39,9 +39,13 @@ impl Reference {
             Failure::Limit => {
                 let less = self.limit.min(attempt.sent + secs(attempt.by)) - 10 * SEC;
                 self.limit = less.max(self.end).min(self.limit);
-                if failed_before == 0 { Some(now) } else { self.retry(now, failure, failed_before) }
+                if failed_before == 0 {
+                    Some(now)
+                } else {
+                    self.retry(attempt.sent, now, failure, failed_before)
+                }
             }
-            _ => self.retry(now, failure, failed_before),
+            _ => self.retry(attempt.sent, now, failure, failed_before),
         };
     }
 
@@ -66,11 +70,11 @@ impl Reference {
         }
         let failed_before = self.settle_failures;
         self.settle_failures += 1;
-        self.settle_due = self.retry(now, failure, failed_before);
+        self.settle_due = self.retry(attempt.sent, now, failure, failed_before);
     }
 
     /// When a call that failed is tried again.
-    fn retry(&mut self, now: Time, failure: Failure, failed_before: u32) -> Option<Time> {
+    fn retry(&mut self, sent: Time, now: Time, failure: Failure, failed_before: u32) -> Option<Time> {
         let pause = match failure {
             Failure::Denied => {
                 if !self.warned_denied {
@@ -85,6 +89,7 @@ impl Reference {
             }
         };
         let last = self.held_until() - self.unit();
-        (last >= now).then_some((now + pause).min(last))
+        // What was sent at the last moment was the last.
+        (now <= last && sent < last).then_some((now + pause).min(last))
     }
 }
