@@ -1,61 +1,12 @@
-//! How leases of a set share calls, each rule by name.
+//! What goes into one call, and when it is made.
 
-use std::time::Duration;
+use sqs_lease_core::{Answer, Ask, Call, CallKind, Event, Failure, Received, SetPolicy, StopReason};
 
-use sqs_lease_core::{
-    Answer, Ask, Call, CallKind, Event, Failure, LeaseKey, LeaseSet, Moment, Policy, Received, SetPolicy,
-    StopReason, Visibility,
-};
-
-type Set = LeaseSet<u32>;
-
-fn ms(millis: u64) -> Moment {
-    Moment::from_millis(millis)
-}
-
-fn visibility(secs: u32) -> Visibility {
-    Visibility::new(secs).unwrap()
-}
-
-/// Guard 0, so that times are easy to work out.
-fn policy() -> Policy {
-    Policy::new().guard(Duration::ZERO)
-}
-
-fn insert(set: &mut Set, received: u64, timeout: u32) -> LeaseKey {
-    let at = ms(received);
-    set.insert(&policy(), Received::new(at, visibility(timeout)), timeout, at)
-}
-
-fn drain(set: &mut Set, millis: u64) -> (Vec<Event>, Vec<Call>) {
-    let (mut events, mut calls) = (Vec::new(), Vec::new());
-    loop {
-        events.extend(std::iter::from_fn(|| set.poll_event(ms(millis))));
-        let Some(call) = set.poll_call(ms(millis)) else { break };
-        calls.push(call);
-    }
-    let wake_up = set.poll_timeout();
-    assert!(wake_up.is_none_or(|at| at > ms(millis)), "drained at {millis} ms, and offers {wake_up:?}");
-    (events, calls)
-}
-
-fn calls(set: &mut Set, millis: u64) -> Vec<Call> {
-    drain(set, millis).1
-}
-
-fn events(set: &mut Set, millis: u64) -> Vec<Event> {
-    drain(set, millis).0
-}
-
-fn keys(call: &Call) -> Vec<LeaseKey> {
-    call.entries.iter().map(|entry| entry.key).collect()
-}
+use super::{Set, calls, events, insert, keys, ms, policy, visibility};
 
 fn sizes(calls: &[Call]) -> Vec<usize> {
     calls.iter().map(|call| call.entries.len()).collect()
 }
-
-// ---- Calls of up to ten -----------------------------------------------------------------------------------
 
 #[test]
 fn twenty_three_that_are_due_make_calls_of_ten_ten_and_three() {
@@ -65,9 +16,9 @@ fn twenty_three_that_are_due_make_calls_of_ten_ten_and_three() {
     let calls = calls(&mut set, 15_000);
     assert_eq!(sizes(&calls), [10, 10, 3]);
     assert!(calls.iter().all(|call| call.kind == CallKind::ChangeVisibility));
-    let mut sent: Vec<_> = calls.iter().flat_map(keys).collect();
-    sent.sort();
-    assert_eq!(sent, all);
+    let mut taken: Vec<_> = calls.iter().flat_map(keys).collect();
+    taken.sort();
+    assert_eq!(taken, all);
     assert_eq!(set.calls_in_flight(CallKind::ChangeVisibility), 3);
 }
 
@@ -75,18 +26,18 @@ fn twenty_three_that_are_due_make_calls_of_ten_ten_and_three() {
 fn each_entry_has_its_own_outcome() {
     let mut set = Set::new(SetPolicy::new());
     let all: Vec<_> = (0..11).map(|_| insert(&mut set, 0, 30)).collect();
-    let sent = calls(&mut set, 15_000);
-    assert_eq!(sizes(&sent), [10, 1]);
+    let taken = calls(&mut set, 15_000);
+    assert_eq!(sizes(&taken), [10, 1]);
     // Eight are well, one is gone, and the tenth is not mentioned.
     let mut outcomes = vec![Some(Ok(())); 8];
     outcomes.extend([Some(Err(Failure::Gone)), None]);
-    set.handle_answer(sent[0].id, Answer::Entries(&outcomes), ms(15_100));
-    set.handle_answer(sent[1].id, Answer::Entries(&[Some(Err(Failure::Transient))]), ms(15_100));
+    set.handle_answer(taken[0].id, Answer::Entries(&outcomes), ms(15_100));
+    set.handle_answer(taken[1].id, Answer::Entries(&[Some(Err(Failure::Transient))]), ms(15_100));
     let told = events(&mut set, 15_100);
     let extended = told.iter().filter(|event| matches!(event, Event::Extended { .. })).count();
     assert_eq!(extended, 8);
     for (key, stopped) in all.iter().map(|&key| (key, set.lease(key).unwrap().ended())) {
-        let expected = (key == sent[0].entries[8].key).then_some(StopReason::Refused);
+        let expected = (key == taken[0].entries[8].key).then_some(StopReason::Refused);
         assert_eq!(stopped.map(|ended| ended.reason), expected);
     }
     // The two that failed are tried again together, a second later.
@@ -95,7 +46,7 @@ fn each_entry_has_its_own_outcome() {
     assert_eq!(sizes(&again), [2]);
     let mut retried = keys(&again[0]);
     retried.sort();
-    let mut failed = vec![sent[0].entries[9].key, sent[1].entries[0].key];
+    let mut failed = vec![taken[0].entries[9].key, taken[1].entries[0].key];
     failed.sort();
     assert_eq!(retried, failed);
 }
@@ -105,11 +56,11 @@ fn an_answer_of_the_wrong_length_is_harmless() {
     let mut set = Set::new(SetPolicy::new());
     let key = insert(&mut set, 0, 30);
     insert(&mut set, 0, 30);
-    let sent = calls(&mut set, 15_000);
-    set.handle_answer(sent[0].id, Answer::Entries(&[Some(Ok(())); 20]), ms(15_100));
+    let taken = calls(&mut set, 15_000);
+    set.handle_answer(taken[0].id, Answer::Entries(&[Some(Ok(())); 20]), ms(15_100));
     assert_eq!(set.lease(key).unwrap().end(), ms(45_000));
-    let sent = calls(&mut set, 30_000);
-    set.handle_answer(sent[0].id, Answer::Entries(&[]), ms(30_100));
+    let taken = calls(&mut set, 30_000);
+    set.handle_answer(taken[0].id, Answer::Entries(&[]), ms(30_100));
     assert_eq!(set.lease(key).unwrap().end(), ms(45_000), "not mentioned: not extended");
     assert_eq!(sizes(&calls(&mut set, 31_100)), [2]);
 }
@@ -118,8 +69,8 @@ fn an_answer_of_the_wrong_length_is_harmless() {
 fn an_unknown_refusal_of_a_whole_batch_is_denied_for_each_and_told_once() {
     let mut set = Set::new(SetPolicy::new());
     let all: Vec<_> = (0..10).map(|_| insert(&mut set, 0, 120)).collect();
-    let sent = calls(&mut set, 60_000);
-    set.handle_answer(sent[0].id, Answer::Failed(Failure::Gone), ms(60_100));
+    let taken = calls(&mut set, 60_000);
+    set.handle_answer(taken[0].id, Answer::Failed(Failure::Gone), ms(60_100));
     let told = events(&mut set, 60_100);
     let denied: Vec<_> = told.iter().filter(|event| matches!(event, Event::Denied { .. })).collect();
     assert!(matches!(denied[..], [Event::Denied { leases: 10, .. }]), "{told:?}");
@@ -133,8 +84,8 @@ fn an_unknown_refusal_of_a_whole_batch_is_denied_for_each_and_told_once() {
 fn a_refusal_of_a_call_of_one_is_about_its_delivery() {
     let mut set = Set::new(SetPolicy::new());
     insert(&mut set, 0, 30);
-    let sent = calls(&mut set, 15_000);
-    set.handle_answer(sent[0].id, Answer::Failed(Failure::Gone), ms(15_100));
+    let taken = calls(&mut set, 15_000);
+    set.handle_answer(taken[0].id, Answer::Failed(Failure::Gone), ms(15_100));
     let told = events(&mut set, 15_100);
     let reasons = told.iter().filter_map(|event| match event {
         Event::Stopped { ended, .. } => Some(ended.reason),
@@ -151,8 +102,8 @@ fn denials_are_told_at_most_once_in_thirty_seconds() {
     }
     let mut told = Vec::new();
     for at in [60_000, 61_000, 62_000] {
-        let sent = calls(&mut set, at);
-        set.handle_answer(sent[0].id, Answer::Failed(Failure::Denied), ms(at + 100));
+        let taken = calls(&mut set, at);
+        set.handle_answer(taken[0].id, Answer::Failed(Failure::Denied), ms(at + 100));
         told.extend(events(&mut set, at + 100));
     }
     let count = |events: &[Event]| -> Vec<u32> {
@@ -187,11 +138,11 @@ fn room_is_filled_with_the_soonest_within_a_tenth_of_their_timeout() {
         .into_iter()
         .map(|received| insert(&mut set, received, 30))
         .collect();
-    let sent = calls(&mut set, 15_000);
-    assert_eq!(sizes(&sent), [10]);
+    let taken = calls(&mut set, 15_000);
+    assert_eq!(sizes(&taken), [10]);
     let mut expected = vec![due];
     expected.extend(later[2..=10].iter().rev());
-    assert_eq!(keys(&sent[0]), expected, "the soonest first");
+    assert_eq!(keys(&taken[0]), expected, "the soonest first");
     // The two that found no room go in their own middle.
     assert_eq!(set.poll_timeout().map(|at| at.min(ms(18_000))), Some(ms(18_000)));
     assert_eq!(sizes(&calls(&mut set, 18_000)), [2]);
@@ -206,9 +157,9 @@ fn the_tenth_is_of_each_leases_own_timeout() {
     // At 15 s the middle of the long one is 5 s away, a tenth of it 4 s; the short one's 2 s away, a tenth 1.6.
     assert_eq!(sizes(&calls(&mut set, 15_000)), [1]);
     // At 17 s the short one is due, and the long one 3 s away.
-    let sent = calls(&mut set, 17_000);
-    assert_eq!(sizes(&sent), [2]);
-    assert_eq!(sent[0].entries[1].key, long);
+    let taken = calls(&mut set, 17_000);
+    assert_eq!(sizes(&taken), [2]);
+    assert_eq!(taken[0].entries[1].key, long);
 }
 
 #[test]
@@ -224,12 +175,12 @@ fn coalesce_zero_sends_each_in_its_own_middle() {
 fn a_retry_is_never_drawn_forward() {
     let mut set = Set::new(SetPolicy::new());
     let failed = insert(&mut set, 0, 30);
-    let sent = calls(&mut set, 15_000);
-    set.handle_answer(sent[0].id, Answer::Failed(Failure::Throttled), ms(15_100));
+    let taken = calls(&mut set, 15_000);
+    set.handle_answer(taken[0].id, Answer::Failed(Failure::Throttled), ms(15_100));
     // Again at 17.1 s. Another is due before that.
     let other = insert(&mut set, 2_000, 30);
-    let sent = calls(&mut set, 17_000);
-    assert_eq!(keys(&sent[0]), [other]);
+    let taken = calls(&mut set, 17_000);
+    assert_eq!(keys(&taken[0]), [other]);
     assert_eq!(keys(&calls(&mut set, 17_100)[0]), [failed]);
 }
 
@@ -242,9 +193,9 @@ fn what_is_due_within_the_slack_goes_with_a_wake_even_in_a_call_of_its_own() {
     for received in [50, 51] {
         insert(&mut set, received, 30);
     }
-    let sent = calls(&mut set, 15_000);
+    let taken = calls(&mut set, 15_000);
     // 50 ms is the slack; the one 51 ms away rides along in the room that is left.
-    assert_eq!(sizes(&sent), [10, 2]);
+    assert_eq!(sizes(&taken), [10, 2]);
 }
 
 #[test]
@@ -275,10 +226,10 @@ fn one_that_would_send_nothing_is_skipped() {
     insert(&mut set, 0, 58);
     let short = policy().extension(visibility(10)).unwrap();
     set.insert(&short, Received::new(ms(0), visibility(60)), 0, ms(0));
-    let sent = calls(&mut set, 29_000);
-    assert_eq!(sizes(&sent), [1]);
+    let taken = calls(&mut set, 29_000);
+    assert_eq!(sizes(&taken), [1]);
     // Its middle, 30 s, passes without a call; it goes at 60 - 10/2.
-    set.handle_answer(sent[0].id, Answer::Done, ms(29_100));
+    set.handle_answer(taken[0].id, Answer::Done, ms(29_100));
     assert_eq!(calls(&mut set, 30_000), []);
     assert_eq!(set.poll_timeout(), Some(ms(55_000)));
 }
@@ -291,14 +242,14 @@ fn deletes_and_extensions_travel_in_calls_of_their_own() {
     insert(&mut set, 0, 30);
     set.delete(deleted, ms(15_000)).unwrap();
     set.release(released, visibility(5), ms(15_000)).unwrap();
-    let sent = calls(&mut set, 15_000);
+    let taken = calls(&mut set, 15_000);
     assert_eq!(
-        sent.iter().map(|call| call.kind).collect::<Vec<_>>(),
+        taken.iter().map(|call| call.kind).collect::<Vec<_>>(),
         [CallKind::Delete, CallKind::ChangeVisibility]
     );
-    assert_eq!(keys(&sent[0]), [deleted]);
-    assert_eq!(sizes(&sent), [1, 2]);
-    let release = sent[1].entries.iter().find(|entry| entry.key == released).unwrap();
+    assert_eq!(keys(&taken[0]), [deleted]);
+    assert_eq!(sizes(&taken), [1, 2]);
+    let release = taken[1].entries.iter().find(|entry| entry.key == released).unwrap();
     assert_eq!(release.ask, Ask::Release { after: visibility(5) });
 }
 

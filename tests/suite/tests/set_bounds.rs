@@ -1,1 +1,0 @@
-//! What a set does where calls are held back, given up, or answered late.
