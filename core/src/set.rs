@@ -188,17 +188,9 @@ impl<T> LeaseSet<T> {
     /// Takes out the next thing that has happened by `now`.
     pub fn poll_event(&mut self, now: Moment) -> Option<Event> {
         let now = self.clock.enter(now);
-        loop {
-            if let Some(event) = self.denials.take(now) {
-                return Some(event);
-            }
-            if let Some(event) = self.events.pop_front() {
-                return Some(event);
-            }
-            if !self.run_one(now) {
-                return None;
-            }
-        }
+        // All that is due first: of leases that are denied at the same instant one event tells.
+        while self.run_one(now) {}
+        self.denials.take(now).or_else(|| self.events.pop_front())
     }
 
     /// Takes out the next call to send at `now`, within the bounds in flight.
@@ -400,11 +392,10 @@ impl<T> LeaseSet<T> {
             }
             let due = machine.is_extension_due(now);
             let deletes_first = machine.due_settle(now) == Some(DueSettle::Delete);
-            match machine.plan(now) {
-                Plan::Wait(_) if due => {}
-                // Not where a delete is about to go: no extension follows one that succeeds.
-                Plan::Warn if due && !deletes_first => {}
-                _ => break,
+            // Not where a delete is about to go: no extension follows one that succeeds, and after one that
+            // fails it is worked out anew.
+            if deletes_first || !due || !matches!(machine.plan(now), Plan::Wait(_) | Plan::Warn) {
+                break;
             }
             // Sends nothing: it waits, or warns.
             machine.take_extension(held.serial, now);
@@ -422,8 +413,8 @@ impl<T> LeaseSet<T> {
         let releases = due_settle == Some(DueSettle::Release);
         let plan_is_due = machine.is_extension_due(now).then(|| machine.plan(now));
         let extends = matches!(plan_is_due, Some(Plan::Extend(_) | Plan::Final(_)));
-        // One that only warns waits until the delete is out of the way.
-        let waits = plan_is_due == Some(Plan::Warn) && deletes;
+        // One that sends nothing waits until the delete is out of the way.
+        let waits = matches!(plan_is_due, Some(Plan::Warn | Plan::Wait(_))) && deletes;
 
         let held_until = machine.held_until();
         if deletes {
@@ -460,8 +451,8 @@ impl<T> LeaseSet<T> {
 /// Failures in a row, to see which calls have failed.
 #[derive(Clone, Copy)]
 struct Counted {
-    extension: u8,
-    settle: u8,
+    extension: u16,
+    settle: u16,
 }
 
 impl Counted {
