@@ -1,4 +1,5 @@
 use std::future::Future;
+use std::io;
 use std::net::{Shutdown, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -125,6 +126,15 @@ impl Conn {
             return Poll::Ready(Ok(()));
         }
         self.requests.poll_ready(cx).map_err(|_| Unusable)
+    }
+
+    /// Whether the server has said nothing since its last answer, not even goodbye.
+    ///
+    /// The kernel knows it before the reactor does. A request on a connection that the server has just closed
+    /// would be written, lost, and not to be repeated; one system call is cheap beside that.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let peeked = self.socket.get_ref().peek(&mut [0]);
+        peeked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 }
 

@@ -198,7 +198,7 @@ impl Lease {
             let popped = self.pool.lock().pop(&self.origin);
             let mut conn = popped?;
             let usable = poll_fn(|cx| match conn.poll_reusable(cx) {
-                Poll::Ready(Ok(())) => Poll::Ready(true),
+                Poll::Ready(Ok(())) => Poll::Ready(conn.is_quiet()),
                 Poll::Ready(Err(Unusable)) | Poll::Pending => Poll::Ready(false),
             })
             .await;
