@@ -31,7 +31,6 @@ use crate::tls::{Given, Roots};
 /// with the head of the response; the body after it is watched by the SDK's stalled-stream protection.
 ///
 /// ```no_run
-/// # mod smol { pub struct T; impl T { pub fn detach(self) {} } pub fn spawn(_: aws_async_io::Task) -> T { T } }
 /// use aws_async_io::Client;
 ///
 /// let client = Client::builder().spawn(|task| smol::spawn(task).detach()).build()?;

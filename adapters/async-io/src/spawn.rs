@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 /// Every closure that takes a [`Task`] is one:
 ///
 /// ```no_run
-/// # mod smol { pub struct T; impl T { pub fn detach(self) {} } pub fn spawn(_: aws_async_io::Task) -> T { T } }
 /// let client = aws_async_io::Client::builder().spawn(|task| smol::spawn(task).detach()).build()?;
 /// # Ok::<(), aws_async_io::BuildError>(())
 /// ```

@@ -9,6 +9,8 @@ use std::time::Duration;
 use aws_async_io::RequestErrorKind;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::retry::ErrorKind as Retry;
+use bytes::Bytes;
+use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use support::server::{Request, Server, answer, closed_by_client, reset};
 use support::{DRIVERS, cause, exchange, get, no_timeouts, post, read, refused, send};
@@ -146,8 +148,8 @@ fn a_body_is_uploaded_while_it_is_made() {
                 let upload = post(&server.uri("/"), SdkBody::from_body_1_x(body));
                 let making = async move {
                     for _ in 0..10 {
-                        let frame = hyper_frame(vec![b'x'; 1000]);
-                        frames.send(frame).await.expect("an upload");
+                        let frame = Frame::data(Bytes::from(vec![b'x'; 1000]));
+                        frames.send(Ok::<_, Infallible>(frame)).await.expect("an upload");
                         smol::Timer::after(Duration::from_millis(1)).await;
                     }
                 };
@@ -159,16 +161,12 @@ fn a_body_is_uploaded_while_it_is_made() {
     }
 }
 
-fn hyper_frame(data: Vec<u8>) -> Result<http_body::Frame<bytes::Bytes>, Infallible> {
-    Ok(http_body::Frame::data(data.into()))
-}
-
 #[test]
 fn a_body_that_fails_to_be_made_is_the_callers_error() {
     for driver in DRIVERS {
         let server = Server::silent();
         let client = driver.client();
-        let body = StreamBody::new(smol::stream::once(Err::<http_body::Frame<bytes::Bytes>, _>("no more")));
+        let body = StreamBody::new(smol::stream::once(Err::<Frame<Bytes>, _>("no more")));
         let request = post(&server.uri("/"), SdkBody::from_body_1_x(body));
         let error = refused(smol::block_on(exchange(&client, request)), RequestErrorKind::Request);
         assert!(error.is_user(), "{driver:?}: {error:?}");

@@ -290,3 +290,42 @@ fn bytes_nobody_asked_for_end_a_connection() {
         }
     }
 }
+
+#[test]
+fn a_request_overtaken_by_the_close_is_sent_once_more() {
+    let (hang_up, told) = smol::channel::bounded::<()>(1);
+    let (closed, sees) = mpsc::channel();
+    let server = Server::start(move |number, mut socket| {
+        Request::read(&mut socket);
+        answer(&mut socket, if number == 0 { "old" } else { "new" });
+        if number == 0 {
+            assert!(told.recv_blocking().is_err(), "the test says when, by dropping its end");
+            socket.shutdown(std::net::Shutdown::Write).expect("open");
+            closed.send(()).expect("a listener");
+            assert!(Request::read(&mut socket).is_none(), "written to the old connection");
+            closed.send(()).expect("a listener");
+        }
+    });
+    // An executor that runs only when told to, so that the request is handed over before the close is seen.
+    let executor = Arc::new(smol::Executor::new());
+    let spawner = Arc::clone(&executor);
+    let client = Driver::InRequest.builder().spawn(move |task| spawner.spawn(task).detach());
+    let client = client.build().expect("a client");
+    let uri = server.uri("/");
+    let first = smol::block_on(executor.run(exchange(&client, get(&uri))));
+    assert_eq!(first.expect("an answer").1, b"old");
+    // The reactor takes an event for old news when it was waiting already as it was asked for it. This is for
+    // it to wait anew.
+    smol::block_on(executor.run(smol::Timer::after(Duration::from_millis(50))));
+    let mut second = Box::pin(exchange(&client, get(&uri)));
+    assert!(smol::block_on(future::poll_once(&mut second)).is_none());
+    assert_eq!(server.accepted(), 1, "it is on the old connection");
+    drop(hang_up);
+    sees.recv().expect("closed");
+    // For the reactor to hear of it.
+    smol::block_on(smol::Timer::after(Duration::from_millis(100)));
+    let second = smol::block_on(executor.run(second));
+    assert_eq!(second.expect("an answer").1, b"new");
+    sees.recv_timeout(Duration::from_secs(5)).expect("closed by the client, unwritten");
+    assert_eq!(server.accepted(), 2);
+}

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,7 +10,7 @@ pub struct Server {
     address: SocketAddr,
     accepted: Arc<AtomicUsize>,
     stopped: Arc<AtomicBool>,
-    open: Arc<Mutex<Vec<TcpStream>>>,
+    open: Arc<Mutex<HashMap<usize, TcpStream>>>,
 }
 
 impl Server {
@@ -33,15 +34,12 @@ impl Server {
                 }
                 let number = accepted.fetch_add(1, Ordering::AcqRel);
                 socket.set_nodelay(true).expect("nodelay");
-                if number < 1_000 {
-                    open.lock().expect("not poisoned").push(socket.try_clone().expect("a descriptor"));
-                }
+                open.lock().expect("not poisoned").insert(number, socket.try_clone().expect("a descriptor"));
                 let (serve, open) = (Arc::clone(&serve), Arc::clone(&open));
                 thread::spawn(move || {
-                    let peer = socket.peer_addr().ok();
                     serve(number, socket);
                     // The clone would keep it open.
-                    open.lock().expect("not poisoned").retain(|clone| clone.peer_addr().ok() != peer);
+                    open.lock().expect("not poisoned").remove(&number);
                 });
             }
         });
@@ -80,7 +78,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Release);
         drop(TcpStream::connect(self.address));
-        for socket in self.open.lock().expect("not poisoned").drain(..) {
+        for (_, socket) in self.open.lock().expect("not poisoned").drain() {
             let _ = socket.shutdown(std::net::Shutdown::Both);
         }
     }
