@@ -57,9 +57,12 @@ impl Log {
     pub(crate) fn note_codes(&mut self, call: &Call, reply: &Reply) {
         self.codes.clear();
         for (index, entry) in call.entries.iter().enumerate() {
-            if let Some(code) = reply.code(index) {
-                self.codes.push((entry.key, Cow::Owned(code.to_owned())));
+            let Some(code) = reply.code(index) else { continue };
+            let code: Cow<'static, str> = Cow::Owned(code.to_owned());
+            if reply.of(index) == Err(Failure::Denied) {
+                self.denied = Some((entry.ask.into(), code.clone()));
             }
+            self.codes.push((entry.key, code));
         }
     }
 
@@ -73,9 +76,6 @@ impl Log {
             }
             Event::Failed { key, call, failure, attempt, retry_at, .. } => {
                 let code = self.code(key);
-                if failure == Failure::Denied {
-                    self.denied = Some((call, code.clone()));
-                }
                 let after = retry_at.map(|at| at - now);
                 (key, What::Retry { call, attempt, failure, code, after })
             }
