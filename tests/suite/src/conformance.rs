@@ -28,6 +28,15 @@ pub trait Platform: Clone + Send + Sync + 'static {
     fn sleep(&self, time: Duration) -> impl Future<Output = ()> + Send;
 }
 
+/// The names of this process's threads; none where the platform does not tell.
+pub fn threads() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok())
+        .map(|name| name.trim_end().to_owned())
+        .collect()
+}
+
 /// Makes a test of each scene: `conformance_tests!(platform, block_on)`.
 #[macro_export]
 macro_rules! conformance_tests {
