@@ -50,7 +50,7 @@ pub use delivery::Delivery;
 pub use keeper::{Keeper, OnDrop, Settings};
 pub use queue::{ChangeVisibility, Queue, Refusal, Reply};
 pub use receipt::{Receipt, ReceiptHandle};
-pub use runtime::{BootClock, Runtime};
+pub use runtime::{BootClock, NoRuntime, Runtime};
 pub use settle::{LateDelete, Loss, SettleError};
 pub use sqs_lease_core::{
     self as core, Ended, Failure, Moment, Policy, PolicyError, Received, Scope, SetPolicy, SetPolicyError,
