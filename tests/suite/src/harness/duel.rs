@@ -47,7 +47,7 @@ fn nanos(time: Time) -> u64 {
 }
 
 /// Settings of every size, most of them small.
-fn settings(bytes: &mut Bytes<'_>) -> Settings {
+pub(super) fn settings(bytes: &mut Bytes<'_>) -> Settings {
     const TIMEOUTS: &[u32] = &[30, 1, 2, 3, 4, 5, 6, 10, 15, 31, 60, 120, 600, 3_600, 14_400, 28_800, 43_190];
     const TIMES: &[u64] = &[1, 2, 10, 20, 30, 31, 60, 61, 90, 100, 600, 3_600, 43_199, 43_200];
     const GUARDS: &[u64] = &[0, 250, 1_000, 3_000, 40_000, 100_000_000];

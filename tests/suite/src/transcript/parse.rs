@@ -126,6 +126,12 @@ impl Transcript {
         }
         reader.finish().map_err(|what| ParseError { line: last, what })
     }
+
+    /// Whether it may wake up so often that playing it takes its time: more than twenty thousand timeouts.
+    pub fn is_long(&self) -> bool {
+        let shortest = self.settings.extension.unwrap_or(u32::MAX).min(self.settings.timeout).max(1);
+        self.end.saturating_sub(self.received_at) / NANOS_PER_SEC / u64::from(shortest) > 20_000
+    }
 }
 
 struct Reader {
