@@ -9,8 +9,9 @@
 //!
 //! # Do you want this crate?
 //!
-//! To keep deliveries in a Tokio, smol or async-std program, take the adapter of that runtime: it drives this
-//! core with real SQS calls. Take the core itself if you have an event loop of your own.
+//! To keep deliveries in a Tokio program take `sqs-lease-tokio`: it drives this core with real SQS calls. For
+//! another runtime or another SQS client take `sqs-lease-driver`. Take the core itself if you have an event loop
+//! of your own.
 //!
 //! # The loop
 //!

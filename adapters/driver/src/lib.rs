@@ -22,7 +22,7 @@
 //! | warn | `the limit is near …` | the same where nothing is left to extend |
 //! | warn | `lost: …` | the delivery is lost; `reason` is `expired`, `limit` or `refused` |
 //! | error | `SQS denies the call: …` | no permission, no such queue, bad credentials; `action` is what IAM must allow |
-//! | debug | `ended` | it was settled or left |
+//! | debug | `ended` | it was deleted or released, or came with a timeout of zero |
 //!
 //! No receipt handle, body or credential appears in any event, error or `Debug`: of a receipt handle at most four
 //! characters.
