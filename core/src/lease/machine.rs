@@ -152,13 +152,15 @@ impl Machine {
         call.into()
     }
 
-    /// Sends the release: what was asked for, cut to what is left to the wall.
+    /// Sends the release: what was asked for, cut to what is left to the wall, less what SQS has refused.
     pub(crate) fn take_release(&mut self, serial: u32, now: Moment) -> (Sent, Visibility) {
         let call = self.send(serial, now);
-        let asked = if let Settle::Release { after, .. } = self.settle { after } else { Visibility::ZERO };
-        let after = asked.min(Visibility::whole_between(now, self.wall));
-        self.settle = Settle::Release { call: SettleCall::InFlight { call, after }, after: asked };
-        (call.into(), after)
+        let mut sent = Visibility::ZERO;
+        if let Settle::Release { call: state, after, less } = &mut self.settle {
+            sent = (*after).min(Visibility::whole_between(now, self.wall)).less(*less);
+            *state = SettleCall::InFlight { call, after: sent };
+        }
+        (call.into(), sent)
     }
 
     fn send(&self, serial: u32, now: Moment) -> InFlight {
@@ -260,13 +262,13 @@ impl Machine {
             self.stop(StopReason::Refused, now);
             return;
         }
-        if let Settle::Release { after, .. } = &mut self.settle {
+        if let Settle::Release { less, .. } = &mut self.settle {
             match failure {
                 // It may have been released: this handle may already be somebody else's to overtake.
                 Failure::Transient => {
                     self.end = self.end.min(call.sent.plus_nanos(sent_after.nanos()));
                 }
-                Failure::Limit => *after = sent_after.less(LIMIT_STEP_SECS),
+                Failure::Limit => *less = less.saturating_add(LIMIT_STEP_SECS),
                 _ => {}
             }
         }
@@ -311,7 +313,7 @@ impl Machine {
 
     pub(crate) fn release(&mut self, after: Visibility, now: Moment) -> Result<(), SettleError> {
         self.can_settle(now)?;
-        self.settle = Settle::Release { call: SettleCall::Due(now), after };
+        self.settle = Settle::Release { call: SettleCall::Due(now), after, less: 0 };
         Ok(())
     }
 

@@ -83,6 +83,8 @@ pub struct Reference {
     settle_due: Option<Time>,
     settling: Option<Attempt>,
     settle_failures: u32,
+    /// How many seconds less refusals have made the release.
+    release_less: u32,
     delete_was_sent: bool,
     stopped: bool,
     notices: VecDeque<Output>,
@@ -124,6 +126,7 @@ impl Reference {
             settle_due: None,
             settling: None,
             settle_failures: 0,
+            release_less: 0,
             delete_was_sent: false,
             stopped: false,
             notices: VecDeque::new(),
@@ -363,7 +366,7 @@ impl Reference {
             }
             Settle::Release(after) => {
                 let room = ((self.wall - now) / SEC).clamp(0, 43_200);
-                let by = after.min(u32::try_from(room).expect("clamped"));
+                let by = after.min(u32::try_from(room).expect("clamped")).saturating_sub(self.release_less);
                 (Output::Release(by), by)
             }
         };

@@ -62,10 +62,8 @@ impl Reference {
                 return;
             }
             Failure::Transient if is_release => self.end = self.end.min(attempt.sent + secs(attempt.by)),
-            // 10 s less than what was refused.
-            Failure::Limit if is_release => {
-                self.settle = Some(Settle::Release(attempt.by.saturating_sub(10)));
-            }
+            // 10 s less for each refusal.
+            Failure::Limit if is_release => self.release_less += 10,
             _ => {}
         }
         let failed_before = self.settle_failures;
