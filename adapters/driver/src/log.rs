@@ -19,6 +19,8 @@ pub(crate) struct Log {
     codes: Vec<(LeaseKey, Cow<'static, str>)>,
     /// The call and the code that were denied last.
     denied: Option<(FailedCall, Cow<'static, str>)>,
+    /// Whether anybody listens at debug; asked without the lock.
+    wants_debug: bool,
 }
 
 struct Line {
@@ -66,10 +68,15 @@ impl Log {
         }
     }
 
+    /// Asks the subscriber what it wants. It is the user's, so not while the lock is held.
+    pub(crate) fn begin(&mut self) {
+        self.wants_debug = tracing::enabled!(target: TARGET, Level::DEBUG);
+    }
+
     pub(crate) fn note(&mut self, event: &Event, set: &LeaseSet<Kept>, now: Moment) {
         let (key, what) = match *event {
             Event::Extended { key, attempt, .. } => {
-                if !tracing::enabled!(target: TARGET, Level::DEBUG) {
+                if !self.wants_debug {
                     return;
                 }
                 (key, What::Extended { attempt })

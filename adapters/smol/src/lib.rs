@@ -129,7 +129,8 @@ pub fn config_loader() -> Result<aws_config::ConfigLoader, BuildError> {
 /// The task ends when the last [`LeaseQueue`] and the last delivery are gone and everything is sent.
 ///
 /// # Errors
-/// The client lacks an HTTP client or a sleep of its own, or the visibility timeout is not named and cannot be read.
+/// The client lacks an HTTP client or a sleep of its own, or the visibility timeout is not named and
+/// cannot be read. With a named timeout nothing is read here: a wrong URL shows at the first receive.
 pub async fn open(
     client: aws_sdk_sqs::Client,
     queue_url: impl Into<Arc<str>>,

@@ -106,7 +106,8 @@ impl LeaseQueue {
     /// Opens a queue on any runtime. Spawn [`keeper().run()`](Keeper::run) afterwards; the adapters do both.
     ///
     /// # Errors
-    /// The visibility timeout is not named and cannot be read.
+    /// The visibility timeout is not named, and cannot be read or there is no such queue. With a named timeout nothing
+    /// is read here: a wrong URL shows at the first receive.
     pub async fn open(
         client: Client,
         queue_url: impl Into<Arc<str>>,

@@ -58,7 +58,8 @@ pub use aws_config;
 /// The task ends when the last [`LeaseQueue`] and the last delivery are gone and everything is sent.
 ///
 /// # Errors
-/// The visibility timeout is not named and cannot be read.
+/// The visibility timeout is not named, and cannot be read or there is no such queue. With a named timeout nothing is
+/// read here: a wrong URL shows at the first receive.
 ///
 /// # Panics
 /// Outside a Tokio runtime.
