@@ -91,7 +91,13 @@ mod proxy;
 mod sleep;
 mod spawn;
 mod timeout;
+mod timers;
 mod tls;
+
+/// The locks of `timers`.
+mod sync {
+    pub(crate) use std::sync::{Mutex, MutexGuard, PoisonError};
+}
 
 pub use client::{Client, ClientBuilder};
 pub use dns::SystemDns;
