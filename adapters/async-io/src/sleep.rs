@@ -143,7 +143,9 @@ mod tests {
                 })
             })
             .collect();
-        threads.into_iter().for_each(|thread| thread.join().expect("all wake"));
+        for thread in threads {
+            thread.join().expect("all wake");
+        }
     }
 
     #[test]

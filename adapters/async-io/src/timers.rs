@@ -69,7 +69,7 @@ impl<A: Alarm> Timers<A> {
             }
         }
         drop(replaced);
-        due.into_iter().for_each(Waker::wake);
+        wake(due);
         Poll::Pending
     }
 
@@ -87,7 +87,7 @@ impl<A: Alarm> Timers<A> {
             state.take_due(&mut due);
             state.set_alarm(&mut due);
         }
-        due.into_iter().for_each(Waker::wake);
+        wake(due);
     }
 
     fn lock(&self) -> MutexGuard<'_, State<A>> {
@@ -119,5 +119,12 @@ impl<A: Alarm> State<A> {
                 _ => return,
             }
         }
+    }
+}
+
+fn wake(due: Vec<Waker>) {
+    for waker in due {
+        // One that panics is not to cost the others, who are strangers to it, their wake-up.
+        let _ = std::panic::catch_unwind(|| waker.wake());
     }
 }

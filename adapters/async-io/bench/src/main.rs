@@ -25,8 +25,7 @@ fn main() {
     match arguments[..] {
         ["respond"] => responder::run(),
         ["measure", client, threads, at_a_time, calls, uri] => {
-            let measured =
-                clients::measure(client, number(threads), number(at_a_time), number(calls), uri);
+            let measured = clients::measure(client, number(threads), number(at_a_time), number(calls), uri);
             println!("{} {}", measured.calls_per_second, measured.cpu_micros);
         }
         [] => compare(7, 20_000),
@@ -41,7 +40,8 @@ fn number(text: &str) -> usize {
 }
 
 fn compare(rounds: usize, calls: usize) {
-    let mut responder = Command::new(this()).arg("respond").stdout(Stdio::piped()).spawn().expect("a responder");
+    let mut responder =
+        Command::new(this()).arg("respond").stdout(Stdio::piped()).spawn().expect("a responder");
     let uri = first_line(&mut responder);
     println!("{rounds} rounds of {calls} calls; median [least..most]\n");
     println!("| at a time | threads | client | calls/s | CPU per call, us | to Tokio's |");
@@ -82,9 +82,11 @@ fn first_line(child: &mut Child) -> String {
 
 fn measured(client: &str, threads: usize, at_a_time: usize, calls: usize, uri: &str) -> Measured {
     let arguments = ["measure".into(), client.to_owned(), threads.to_string(), at_a_time.to_string()];
-    let output = Command::new(this()).args(arguments).args([&calls.to_string(), uri]).output().expect("a client");
+    let output =
+        Command::new(this()).args(arguments).args([&calls.to_string(), uri]).output().expect("a client");
     let text = String::from_utf8_lossy(&output.stdout);
-    let figures = text.trim().split_once(' ').and_then(|(rate, cpu)| Some((rate.parse().ok()?, cpu.parse().ok()?)));
+    let figures =
+        text.trim().split_once(' ').and_then(|(rate, cpu)| Some((rate.parse().ok()?, cpu.parse().ok()?)));
     let Some((calls_per_second, cpu_micros)) = figures else {
         panic!("{client} failed: {}", String::from_utf8_lossy(&output.stderr))
     };

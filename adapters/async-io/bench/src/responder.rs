@@ -29,7 +29,8 @@ fn serve(mut socket: TcpStream) -> Option<()> {
         };
         buffer.copy_within(length..filled, 0);
         filled -= length;
-        let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: 2\r\n\r\n{}";
+        let answer =
+            "HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: 2\r\n\r\n{}";
         socket.write_all(answer.as_bytes()).ok()?;
     }
 }
