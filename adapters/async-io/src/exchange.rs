@@ -51,13 +51,12 @@ impl Exchange {
         timeouts: Timeouts,
     ) -> Result<HttpResponse, ConnectorError> {
         let capture = request.extension::<CaptureSmithyConnection>().cloned();
-        let uri = request.uri().to_owned();
-        let refuse =
-            |what, error| RequestError::new(RequestErrorKind::Request, uri.as_str(), what).because(error);
-        let request = request
-            .try_into_http1x()
-            .map_err(|error| refuse("the request cannot be put into HTTP", error))?;
+        let request = request.try_into_http1x().map_err(|error| {
+            RequestError::new(RequestErrorKind::Request, "request", "it cannot be put into HTTP")
+                .because(error)
+        })?;
         let (response, lease) = self.respond(request, timeouts, capture.as_ref()).await?;
+        let origin = Arc::clone(lease.origin());
         let (head, incoming) = response.into_parts();
         let mut body = ResponseBody::new(incoming, lease);
         let body = if body.is_settling() {
@@ -66,8 +65,13 @@ impl Exchange {
         } else {
             SdkBody::from_body_1_x(body)
         };
-        HttpResponse::try_from(Response::from_parts(head, body))
-            .map_err(|error| refuse("the response's head cannot be represented", error).into())
+        HttpResponse::try_from(Response::from_parts(head, body)).map_err(|error| {
+            let what = "the response's head cannot be represented";
+            RequestError::new(RequestErrorKind::Interrupted, origin.server(), what)
+                .transient(false)
+                .because(error)
+                .into()
+        })
     }
 
     async fn respond(

@@ -73,7 +73,8 @@
 //! - `credential_process` profiles need Tokio's processes whatever the HTTP client. Container credentials at a host
 //!   name need a resolver: give them [`SystemDns`].
 //!
-//! It contains no `unsafe` code, and no wake-ups of its own making: those are async-io's, hyper's and async-lock's.
+//! It contains no `unsafe` code. The connections wake by async-io's, hyper's and async-lock's means alone; the one timer that all
+//! sleeps share is checked by loom.
 //!
 //! [async-io]: https://docs.rs/async-io
 #![forbid(unsafe_code)]
@@ -91,7 +92,13 @@ mod proxy;
 mod sleep;
 mod spawn;
 mod timeout;
+mod timers;
 mod tls;
+
+/// The locks of `timers`.
+mod sync {
+    pub(crate) use std::sync::{Mutex, MutexGuard, PoisonError};
+}
 
 pub use client::{Client, ClientBuilder};
 pub use dns::SystemDns;

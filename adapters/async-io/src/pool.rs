@@ -187,7 +187,7 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    pub(crate) fn origin(&self) -> &Origin {
+    pub(crate) fn origin(&self) -> &Arc<Origin> {
         &self.origin
     }
 

@@ -3,7 +3,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use async_io::Timer;
+use crate::sleep::Sleeper;
 
 /// Runs `future` until `deadline`; `None` when the deadline came first.
 pub(crate) async fn until<F: Future>(deadline: Option<Instant>, future: F) -> Option<F::Output> {
@@ -16,24 +16,21 @@ pub(crate) async fn until<F: Future>(deadline: Option<Instant>, future: F) -> Op
     .await
 }
 
-/// A timer that may be absent, which then never fires.
-pub(crate) struct Timeout(Option<Timer>);
+/// A moment that may be never.
+pub(crate) struct Timeout(Sleeper);
 
 impl Timeout {
     pub(crate) fn at(deadline: Option<Instant>) -> Self {
-        Self(deadline.map(Timer::at))
+        Self(Sleeper::until(deadline))
     }
 
     pub(crate) fn after(duration: Option<Duration>) -> Self {
-        Self(duration.map(Timer::after))
+        Self::at(deadline(Instant::now(), duration))
     }
 
-    /// An unpolled timer costs nothing: the reactor learns of it here, so poll what it bounds first.
+    /// Costs nothing before it is first called, so poll what it bounds first.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        match &mut self.0 {
-            Some(timer) => Pin::new(timer).poll(cx).map(drop),
-            None => Poll::Pending,
-        }
+        Pin::new(&mut self.0).poll(cx)
     }
 }
 
