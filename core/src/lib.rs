@@ -69,8 +69,8 @@
 //!
 //! # The contract
 //!
-//! * **Drain.** After any change take out events and calls until both are `None`. Then the wake-up time lies
-//!   after `now`, or there is none. Breaking this makes things late, never wrong.
+//! * **Drain.** After any change take out events and calls until both are `None` in a row. Then the wake-up time
+//!   lies after `now`, or there is none. Breaking this makes things late, never wrong.
 //! * **Everything may be spurious.** Polling early, late, or twice, an answer that comes late or twice, a key of
 //!   a lease that is gone: all harmless. A clock that runs backwards counts as standing still.
 //! * **Calls end at `answer_by`.** End them yourself then; an answer that comes later is not believed.
