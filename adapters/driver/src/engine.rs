@@ -1,13 +1,12 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use event_listener::Event;
 use futures_util::future::{Either, FutureExt, select};
 
 use crate::log::TARGET;
 use crate::shared::Shared;
+use crate::sync::{Arc, Event, Mutex, PoisonError};
 
 /// Where the loop is while nobody drives it.
 ///

@@ -45,6 +45,7 @@ mod receipt;
 mod runtime;
 mod settle;
 mod shared;
+mod sync;
 
 pub use delivery::Delivery;
 pub use keeper::{Keeper, OnDrop, Settings};
