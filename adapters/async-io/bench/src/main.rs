@@ -6,7 +6,7 @@
 //!
 //! A responder in a process of its own answers `{}`. Each client runs in a process of its own too, one after the
 //! other, round by round, so that what else the machine does falls on all of them alike; only the client's CPU time counts.
-//! Every figure is the median of the rounds, with the least and the most.
+//! Every figure is the median of the rounds, with the least and the most; a comparison with Tokio's CPU time is made within each round.
 
 mod clients;
 mod responder;
@@ -56,11 +56,13 @@ fn compare(rounds: usize, calls: usize) {
                     results.push(measured(client, threads, at_a_time, calls, &uri));
                 }
             }
-            let mut tokio = None;
-            for (client, results) in CLIENTS.iter().zip(&results) {
-                let rate = Spread::of(results.iter().map(|measured| measured.calls_per_second));
-                let cpu = Spread::of(results.iter().map(|measured| measured.cpu_micros));
-                let ratio = cpu.median / *tokio.get_or_insert(cpu.median);
+            for (client, measured) in CLIENTS.iter().zip(&results) {
+                let rate = Spread::of(measured.iter().map(|measured| measured.calls_per_second));
+                let cpu = Spread::of(measured.iter().map(|measured| measured.cpu_micros));
+                let tokio = results[0].iter().map(|measured| measured.cpu_micros);
+                let ratio = Spread::of(
+                    measured.iter().zip(tokio).map(|(measured, tokio)| measured.cpu_micros / tokio),
+                );
                 println!("| {at_a_time} | {threads} | {client} | {rate:.0} | {cpu:.1} | {ratio:.2} |");
             }
         }
