@@ -46,6 +46,30 @@ pub(crate) fn entry_refusal(entry: &BatchResultErrorEntry) -> Refusal {
     Refusal::new(failure, Cow::Owned(entry.code().to_owned()))
 }
 
+/// What aws-config says and what stands in its place.
+const OURS: &[(&str, &str)] = &[
+    // Its advice, to enable the feature, ends in a panic where no Tokio runs.
+    (
+        "`credentials-process` feature must be enabled",
+        "the profile's `credential_process` needs Tokio's reactor, and was not run: take the credentials from \
+         another source, or run on Tokio with aws-config's feature `credentials-process`",
+    ),
+    // The reason went away with the first call's error.
+    (
+        "profile file credentials provider initialization error already taken",
+        "the profile cannot be used; the first call of this client was told why",
+    ),
+];
+
+/// The text of one error, without what caused it. Those of aws-config may have several lines.
+fn text(error: &dyn Error) -> String {
+    let text = error.to_string();
+    if let Some((_, ours)) = OURS.iter().find(|(theirs, _)| text.contains(theirs)) {
+        return (*ours).to_owned();
+    }
+    text.lines().map(str::trim).collect::<Vec<_>>().join("; ").replace(":; ", ": ")
+}
+
 /// An error of the SDK and what caused it, in one line: the SDK's own `Display` says only "service error".
 ///
 /// Not for calls that carry receipt handles: SQS echoes them in its texts.
@@ -61,10 +85,10 @@ where
             _ => code,
         };
     }
-    let mut line = error.to_string();
+    let mut line = text(error);
     let mut cause = error.source();
     while let Some(error) = cause {
-        let text = error.to_string();
+        let text = text(error);
         // Wrappers often say the same as what they wrap.
         if !line.ends_with(&text) {
             // Writing to a String cannot fail.
