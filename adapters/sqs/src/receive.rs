@@ -1,3 +1,7 @@
+use std::time::Duration;
+
+use aws_sdk_sqs::Config;
+use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use sqs_lease_driver::{Delivery, Failure, Moment, Receipt, Received, Scope, Visibility};
 use tracing::instrument::WithSubscriber;
@@ -7,6 +11,8 @@ use crate::error::ReceiveError;
 use crate::open::LeaseQueue;
 use crate::read::{in_one_line, refusal};
 
+/// How long an answer may take beyond the time that SQS was asked to wait.
+const ANSWER: Duration = Duration::from_secs(10);
 /// The most that SQS gives at once.
 const BATCH: u8 = 10;
 
@@ -46,6 +52,9 @@ impl LeaseQueue {
             .wait_time_seconds(i32::try_from(inner.wait.as_secs()).unwrap_or(i32::MAX))
             .message_attribute_names("All")
             .set_message_system_attribute_names(Some(SYSTEM_ATTRIBUTES.to_vec()));
+        // The SDK by itself would wait for ever on a connection that has died.
+        let timeouts = TimeoutConfig::builder().operation_attempt_timeout(inner.wait + ANSWER).build();
+        let call = call.customize().config_override(Config::builder().timeout_config(timeouts));
         // SQS counts the 12 hours from the request.
         let requested = inner.keeper.now();
         let result = call.send().with_subscriber(NoSubscriber::default()).await;

@@ -117,6 +117,16 @@ async fn a_server_in_trouble_is_worth_another_try() {
 }
 
 #[tokio::test]
+async fn a_receive_on_a_dead_connection_ends() {
+    let scene = Scene::new(&[]);
+    let queue = scene.open(no_wait()).await.unwrap();
+    // The first try is given up after ten seconds, and the SDK's retry is answered.
+    scene.server.inject(Fault::hang().on(Action::ReceiveMessage).first(1));
+    let received = tokio::time::timeout(Duration::from_secs(30), queue.receive()).await;
+    assert!(received.expect("it ends").unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn a_zero_timeout_gets_no_extension_but_a_delete() {
     let scene = Scene::new(&[("VisibilityTimeout", "0")]);
     let queue = scene.open(no_wait()).await.unwrap();
