@@ -113,6 +113,7 @@ impl Shared {
         let mut state = self.lock();
         let call = state.take_out(now, log, &mut ended);
         drop(state);
+        // Handlers first: a subscriber may take its time.
         for event in ended {
             event.notify(usize::MAX);
         }

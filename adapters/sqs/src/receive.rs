@@ -4,8 +4,8 @@ use aws_sdk_sqs::Config;
 use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use sqs_lease_driver::{Delivery, Failure, Moment, Receipt, Received, Scope, Visibility};
+use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
-use tracing::subscriber::NoSubscriber;
 
 use crate::error::ReceiveError;
 use crate::open::LeaseQueue;
@@ -57,7 +57,7 @@ impl LeaseQueue {
         let call = call.customize().config_override(Config::builder().timeout_config(timeouts));
         // SQS counts the 12 hours from the request.
         let requested = inner.keeper.now();
-        let result = call.send().with_subscriber(NoSubscriber::default()).await;
+        let result = call.send().with_subscriber(Dispatch::none()).await;
         let at = inner.keeper.now();
         let output =
             result.map_err(|error| failed(refusal(&error, Scope::Batch).failure, in_one_line(&error)))?;

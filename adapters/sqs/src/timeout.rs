@@ -6,8 +6,8 @@ use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::types::QueueAttributeName;
 use sqs_lease_driver::{Moment, Visibility};
+use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
-use tracing::subscriber::NoSubscriber;
 
 use crate::calls::SqsQueue;
 use crate::error::OpenError;
@@ -84,7 +84,7 @@ async fn read(queue: &SqsQueue) -> Result<Visibility, OpenError> {
     // The SDK by itself would wait for ever on a connection that has died.
     let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ANSWER).build();
     let call = call.customize().config_override(Config::builder().timeout_config(timeouts));
-    let output = call.send().with_subscriber(NoSubscriber::default()).await.map_err(|error| {
+    let output = call.send().with_subscriber(Dispatch::none()).await.map_err(|error| {
         if error.code().is_some_and(|code| code.ends_with("NonExistentQueue") || code == "QueueDoesNotExist")
         {
             let queue_url = queue.queue_url().to_owned();
