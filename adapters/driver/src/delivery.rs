@@ -11,6 +11,7 @@ use std::pin::pin;
 
 use crate::keeper::OnDrop;
 use crate::late::Late;
+use crate::receipt::About;
 use crate::settle::{LateDelete, Loss, SettleError};
 use crate::shared::{State, User};
 
@@ -30,20 +31,12 @@ struct Handle {
     user: User,
     key: LeaseKey,
     on_drop: OnDrop,
-    message_id: Arc<str>,
-    receive_count: u32,
+    about: About,
 }
 
 impl<M> Delivery<M> {
-    pub(crate) fn new(
-        user: User,
-        key: LeaseKey,
-        on_drop: OnDrop,
-        message_id: Arc<str>,
-        receive_count: u32,
-        message: M,
-    ) -> Self {
-        Self { message, lease: Handle { user, key, on_drop, message_id, receive_count } }
+    pub(crate) fn new(user: User, key: LeaseKey, on_drop: OnDrop, about: About, message: M) -> Self {
+        Self { message, lease: Handle { user, key, on_drop, about } }
     }
 
     /// The message.
@@ -53,12 +46,30 @@ impl<M> Delivery<M> {
 
     /// The message's id.
     pub fn message_id(&self) -> &str {
-        &self.lease.message_id
+        &self.lease.about.message_id
     }
 
     /// `ApproximateReceiveCount`: how often the message was received, this time included. 0: not known.
     pub fn receive_count(&self) -> u32 {
-        self.lease.receive_count
+        self.lease.about.receive_count
+    }
+
+    /// Whether SQS moves the message to the dead-letter queue instead of delivering it again: it has been received
+    /// `max_receive_count` times, the redrive policy's `maxReceiveCount`. Never where the count is not known.
+    ///
+    /// The count is SQS's and approximate; a receive counts even where its answer was lost.
+    pub fn is_last_receive(&self, max_receive_count: u32) -> bool {
+        self.receive_count() > 0 && self.receive_count() >= max_receive_count
+    }
+
+    /// `MessageGroupId` of a FIFO queue, where the receipt named it.
+    pub fn group(&self) -> Option<&str> {
+        self.lease.about.group.as_deref()
+    }
+
+    /// `AWSTraceHeader`, where the message has one: `Root=1-…;Parent=…;Sampled=1`.
+    pub fn trace_header(&self) -> Option<&str> {
+        self.lease.about.trace_header.as_deref()
     }
 
     /// Takes the message out; the lease stays with what is left.
@@ -176,6 +187,28 @@ impl<M> Delivery<M> {
                 Err(SettleError::after(ended, StopReason::Released, now, LateDelete::NotSent))
             }
         }
+    }
+
+    /// Asks for the release now; await [`release`](Self::release) for its outcome.
+    pub(crate) fn ask_release(&self, after: Visibility) {
+        let key = self.lease.key;
+        // Why it was not taken is what `release` gives.
+        let _ = self.lease.user.0.with(|state, now| state.set.release(key, after, now));
+    }
+
+    /// Does what dropping it would, also where somebody else still has a hold of it.
+    pub(crate) fn give_up(&self) {
+        match self.lease.on_drop {
+            OnDrop::Leave => self.let_go(),
+            OnDrop::Release(after) => self.ask_release(after),
+        }
+    }
+
+    /// As [`leave`](Self::leave), also where somebody else still has a hold of it.
+    pub(crate) fn let_go(&self) {
+        let key = self.lease.key;
+        // A lease that is over needs no letting go.
+        let _ = self.lease.user.0.with(|state, now| state.set.leave(key, now));
     }
 
     /// Lets go without a call: the timeout runs out, and SQS hands the message on.
@@ -311,8 +344,8 @@ impl<M: fmt::Debug> fmt::Debug for Delivery<M> {
     /// Without the message: it is somebody's data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Delivery")
-            .field("message_id", &self.lease.message_id)
-            .field("receive_count", &self.lease.receive_count)
+            .field("message_id", &self.lease.about.message_id)
+            .field("receive_count", &self.lease.about.receive_count)
             .field("remaining", &self.remaining())
             .finish_non_exhaustive()
     }

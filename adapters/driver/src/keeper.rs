@@ -11,7 +11,7 @@ use crate::engine::Task;
 use crate::queue::Queue;
 use crate::receipt::Receipt;
 use crate::runtime::Runtime;
-use crate::shared::{Kept, Shared, User};
+use crate::shared::{Kept, Shared, Sleep, User};
 
 /// Keeps the deliveries of one queue.
 ///
@@ -95,8 +95,9 @@ impl Keeper {
     /// A keeper of one queue's deliveries.
     pub fn new<Q: Queue, R: Runtime>(queue: Q, runtime: R, settings: Settings) -> Self {
         let runtime = Arc::new(runtime);
-        let clock = Arc::clone(&runtime);
-        let shared = Arc::new(Shared::new(settings.calls, queue.is_fifo(), move || clock.now()));
+        let (clock, timer) = (Arc::clone(&runtime), Arc::clone(&runtime));
+        let shared = Shared::new(settings.calls, queue.is_fifo(), move || clock.now());
+        let shared = Arc::new(shared.sleeping(move |at| Box::pin(timer.sleep_until(at))));
         shared.engine.park(drive(Arc::new(queue), runtime, Arc::clone(&shared)));
         Self { user: User::new(&shared), settings: Arc::new(settings) }
     }
@@ -120,22 +121,27 @@ impl Keeper {
 
     /// Keeps a delivery with a policy of its own.
     pub fn hold_with<M>(&self, policy: &Policy, receipt: Receipt, message: M) -> Delivery<M> {
-        let Receipt { receipt_handle, received, message_id, receive_count } = receipt;
+        let Receipt { receipt_handle, received, about } = receipt;
         let kept = Kept {
             receipt_handle,
-            message_id: Arc::clone(&message_id),
-            receive_count,
+            message_id: Arc::clone(&about.message_id),
+            receive_count: about.receive_count,
             ended: Event::new(),
             detached: false,
             late: None,
         };
         let key = self.user.0.with(|state, now| state.set.insert(policy, received, kept, now));
-        Delivery::new(self.user.clone(), key, self.settings.on_drop, message_id, receive_count, message)
+        Delivery::new(self.user.clone(), key, self.settings.on_drop, about, message)
     }
 
     /// The time on the clock that leases live by.
     pub fn now(&self) -> Moment {
         self.user.0.now()
+    }
+
+    /// Sleeps by the runtime's timer; it may wake early.
+    pub(crate) fn sleep_until(&self, at: Moment) -> Sleep {
+        (self.user.0.sleep)(at)
     }
 
     /// How many deliveries it keeps, those that have ended but whose handles are still there included.

@@ -54,26 +54,52 @@ impl fmt::Debug for ReceiptHandle {
 pub struct Receipt {
     pub(crate) receipt_handle: ReceiptHandle,
     pub(crate) received: Received,
+    pub(crate) about: About,
+}
+
+/// What is told of a delivery besides its lease.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
     pub(crate) message_id: Arc<str>,
     pub(crate) receive_count: u32,
+    pub(crate) group: Option<Arc<str>>,
+    pub(crate) trace_header: Option<Arc<str>>,
 }
 
 impl Receipt {
     /// A delivery by its receipt handle.
     pub fn new(receipt_handle: impl Into<ReceiptHandle>, received: Received) -> Self {
-        Self { receipt_handle: receipt_handle.into(), received, message_id: Arc::from(""), receive_count: 0 }
+        let about = About { message_id: Arc::from(""), receive_count: 0, group: None, trace_header: None };
+        Self { receipt_handle: receipt_handle.into(), received, about }
     }
 
     /// The message's id, for events. It never names the lease: one message may be delivered twice.
     #[must_use]
-    pub fn message_id(self, message_id: impl Into<Arc<str>>) -> Self {
-        Self { message_id: message_id.into(), ..self }
+    pub fn message_id(mut self, message_id: impl Into<Arc<str>>) -> Self {
+        self.about.message_id = message_id.into();
+        self
     }
 
     /// `ApproximateReceiveCount`: how often the message was received, this time included. 0: not known.
     #[must_use]
-    pub fn receive_count(self, receive_count: u32) -> Self {
-        Self { receive_count, ..self }
+    pub fn receive_count(mut self, receive_count: u32) -> Self {
+        self.about.receive_count = receive_count;
+        self
+    }
+
+    /// `MessageGroupId`, of a FIFO queue: what a [`Consumer`](crate::Consumer) keeps in order. On a standard queue
+    /// a group is for fairness, and has no order: leave it out there.
+    #[must_use]
+    pub fn group(mut self, group: impl Into<Arc<str>>) -> Self {
+        self.about.group = Some(group.into());
+        self
+    }
+
+    /// `AWSTraceHeader`: the trace in which the message was sent.
+    #[must_use]
+    pub fn trace_header(mut self, trace_header: impl Into<Arc<str>>) -> Self {
+        self.about.trace_header = Some(trace_header.into());
+        self
     }
 }
 

@@ -1,4 +1,6 @@
 use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,8 +23,11 @@ pub(crate) struct Shared {
     /// Keepers and deliveries.
     users: AtomicUsize,
     now: Box<dyn Fn() -> Moment + Send + Sync>,
+    pub(crate) sleep: Box<dyn Fn(Moment) -> Sleep + Send + Sync>,
     pub(crate) is_fifo: bool,
 }
+
+pub(crate) type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 pub(crate) struct State {
     pub(crate) set: LeaseSet<Kept>,
@@ -80,8 +85,13 @@ impl Shared {
             engine: Engine::default(),
             users: AtomicUsize::new(0),
             now: Box::new(now),
+            sleep: Box::new(|_| Box::pin(std::future::pending())),
             is_fifo,
         }
+    }
+
+    pub(crate) fn sleeping(self, sleep: impl Fn(Moment) -> Sleep + Send + Sync + 'static) -> Self {
+        Self { sleep: Box::new(sleep), ..self }
     }
 
     pub(crate) fn now(&self) -> Moment {
