@@ -34,6 +34,7 @@
 //! resolves when the loop wakes next.
 #![forbid(unsafe_code)]
 
+mod consumer;
 mod delivery;
 mod drive;
 mod engine;
@@ -45,8 +46,13 @@ mod receipt;
 mod runtime;
 mod settle;
 mod shared;
+mod span;
 mod sync;
 
+pub use consumer::{
+    BackOff, Consumer, ConsumerError, ConsumerOptions, ConsumerOptionsError, OnFailure, Report, Shutdown,
+    Source, Stopper, Task,
+};
 pub use delivery::Delivery;
 pub use keeper::{Keeper, OnDrop, Settings};
 pub use queue::{ChangeVisibility, Queue, Refusal, Reply};

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -124,12 +125,36 @@ impl Drop for VirtualSleep {
 pub struct World {
     pool: LocalPool,
     time: VirtualTime,
+    mailbox: Mailbox,
+}
+
+type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Spawns tasks into a [`World`] from anywhere.
+#[derive(Clone, Default)]
+pub struct Mailbox(Arc<Mutex<Vec<Boxed>>>);
+
+impl Mailbox {
+    /// Spawns a task. It is begun before time moves on.
+    pub fn spawn(&self, task: Boxed) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+    }
+
+    fn take(&self) -> Vec<Boxed> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Debug for Mailbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mailbox").finish_non_exhaustive()
+    }
 }
 
 impl World {
     /// A world at [`VirtualTime::START`].
     pub fn new() -> Self {
-        Self { pool: LocalPool::new(), time: VirtualTime::new() }
+        Self { pool: LocalPool::new(), time: VirtualTime::new(), mailbox: Mailbox::default() }
     }
 
     /// Its time.
@@ -140,6 +165,11 @@ impl World {
     /// Spawns tasks into it.
     pub fn spawner(&self) -> Spawner {
         Spawner(self.pool.spawner())
+    }
+
+    /// Spawns tasks into it from anywhere, also from other tasks that are `Send`.
+    pub fn mailbox(&self) -> Mailbox {
+        self.mailbox.clone()
     }
 
     /// Runs all tasks until this one is done. What else is spawned stays where it is.
@@ -158,6 +188,13 @@ impl World {
         });
         loop {
             self.pool.run_until_stalled();
+            let posted = self.mailbox.take();
+            if !posted.is_empty() {
+                for task in posted {
+                    self.spawner().spawn(task);
+                }
+                continue;
+            }
             if let Some(done) = output.borrow_mut().take() {
                 return done;
             }

@@ -1,0 +1,156 @@
+//! Receives, runs handlers, settles, and stops cleanly.
+
+mod options;
+mod plan;
+mod report;
+mod run;
+mod work;
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use options::{BackOff, ConsumerOptions, ConsumerOptionsError, OnFailure, Shutdown};
+pub use report::{ConsumerError, Report};
+
+use crate::delivery::Delivery;
+use crate::keeper::Keeper;
+use work::{Boxed, Handler, New, News};
+
+/// Where a [`Consumer`] receives.
+///
+/// `sqs-lease-sqs` implements it for its `LeaseQueue`; implement it to receive with another client.
+pub trait Source: Send + Sync + 'static {
+    /// What handlers get to see of a message.
+    type Message: Send + Sync + 'static;
+    /// Why a receive failed.
+    type Error: Error + Send + Sync + 'static;
+
+    /// What keeps the deliveries that it receives.
+    fn keeper(&self) -> &Keeper;
+
+    /// Receives up to `max` messages, 1 to 10, and holds them; waits a while where there is none, by a long poll.
+    ///
+    /// A receive that answers "none" at once is asked again at once.
+    fn receive(
+        &self,
+        max: u8,
+    ) -> impl Future<Output = Result<Vec<Delivery<Self::Message>>, Self::Error>> + Send;
+
+    /// Whether another try may succeed without anybody mending anything.
+    fn is_transient(&self, error: &Self::Error) -> bool;
+
+    /// The queue's name, for spans.
+    fn name(&self) -> &str;
+}
+
+/// Receives messages and runs a handler for each, a bounded number at a time.
+///
+/// * Each handler is a task of its own, spawned by the runtime's adapter. It gets an `Arc` of its [`Delivery`], and
+///   its future is dropped when the delivery is lost.
+/// * `Ok` deletes the message. `Err` leaves or releases it, as [set](ConsumerOptions::on_failure). A handler may
+///   settle by itself as well, with a delay of its own for instance; that stands. A panic counts as a drop:
+///   [`OnDrop`](crate::OnDrop).
+/// * It receives no more than can start or is to be [prefetched](ConsumerOptions::prefetch). What waits is held from
+///   the receive on; what is lost while it waits is not started.
+/// * Where deliveries have a [group](Delivery::group), members of a group are worked on one after another, each after
+///   the delete of the one before was confirmed. What stands behind a failed or lost one is not started but released,
+///   the last first.
+/// * A second delivery of a message that is in work here is left to run out, and logged. One that comes later is
+///   handled like any other.
+/// * A receive that fails is logged and tried again after 1, 2, 4 … at most 30 seconds. Where SQS says that there is
+///   no such queue or no permission, it ends [`run`](Self::run) with that error.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use sqs_lease_driver::{Consumer, ConsumerOptions, Delivery, Shutdown, Source};
+/// # async fn example<S: Source<Message = String>>(source: S, spawn: fn(sqs_lease_driver::Task)) {
+/// let consumer = Consumer::new(source, spawn, ConsumerOptions::new(), |delivery: Arc<Delivery<String>>| async move {
+///     println!("{}, held for {:?}", delivery.message(), delivery.remaining());
+///     Ok::<(), std::io::Error>(())
+/// });
+/// let stop = consumer.stopper();
+/// // Elsewhere, for instance at a signal: stop.shutdown(Shutdown::ReleaseUnstarted, Duration::from_secs(30))
+/// match consumer.run().await {
+///     Ok(report) => println!("stopped: {report}"),
+///     Err(error) => eprintln!("{error}"),
+/// }
+/// # }
+/// ```
+pub struct Consumer<S: Source> {
+    source: Arc<S>,
+    spawn: Arc<dyn Fn(Task) + Send + Sync>,
+    handler: Handler<S::Message>,
+    options: ConsumerOptions,
+    news: Arc<News>,
+}
+
+/// A task for a runtime to spawn.
+pub type Task = Boxed<()>;
+
+impl<S: Source> Consumer<S> {
+    /// A consumer of a queue. `spawn` must run a task to its end, whatever becomes of the caller; it must not run it
+    /// on the spot.
+    pub fn new<H, F, E>(
+        source: S,
+        spawn: impl Fn(Task) + Send + Sync + 'static,
+        options: ConsumerOptions,
+        handler: H,
+    ) -> Self
+    where
+        H: Fn(Arc<Delivery<S::Message>>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<(), E>> + Send + 'static,
+    {
+        let handler: Handler<S::Message> = Arc::new(move |delivery| {
+            let worked = handler(delivery);
+            Box::pin(async move { worked.await.is_ok() })
+        });
+        Self { source: Arc::new(source), spawn: Arc::new(spawn), handler, options, news: Arc::default() }
+    }
+
+    /// What stops it, from anywhere.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(Arc::clone(&self.news))
+    }
+
+    /// Receives and handles until it is [stopped](Stopper::shutdown) or may not receive.
+    ///
+    /// It spawns the keeper's loop, and a task for each handler. Dropping it stops receiving; handlers that run go
+    /// on and settle, and what waits is dropped.
+    ///
+    /// # Errors
+    /// There is no such queue, or no permission to receive: at once where nothing is in work, else after at most 30 s
+    /// in which running handlers may end. Or the keeper's loop has died.
+    pub fn run(self) -> impl Future<Output = Result<Report, ConsumerError<S::Error>>> + Send {
+        run::run(self)
+    }
+}
+
+/// Stops a [`Consumer`]. Clones stop the same one.
+#[derive(Clone, Debug)]
+pub struct Stopper(Arc<News>);
+
+impl Stopper {
+    /// Stops receiving, and lets the consumer's `run` end when everything is settled, after `grace` at the latest.
+    ///
+    /// After the grace time the handlers that still run are dropped, and what is left is released, or left under
+    /// [`Shutdown::Leave`]; `run` waits up to 10 s more for SQS to confirm the releases. What became of each message
+    /// is in the [`Report`], by message id.
+    ///
+    /// Called again it takes the place of the first call: a second Ctrl-C may ask for
+    /// [`ReleaseAll`](Shutdown::ReleaseAll) at once. The grace time never gets longer.
+    pub fn shutdown(&self, how: Shutdown, grace: Duration) {
+        self.0.tell(New::Shutdown(how, grace));
+    }
+}
+
+impl<S: Source> fmt::Debug for Consumer<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer")
+            .field("queue", &self.source.name())
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
