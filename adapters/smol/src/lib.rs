@@ -46,13 +46,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_async_io::{AsyncIoSleep, BuildError};
+use aws_sdk_sqs::types::Message;
 
 pub use aws_async_io;
 pub use aws_sdk_sqs;
 pub use sqs_lease_driver as driver;
 pub use sqs_lease_driver::{
-    Delivery, Failure, Keeper, LateDelete, Loss, Moment, OnDrop, Policy, PolicyError, SetPolicy,
-    SetPolicyError, SettleError, StopReason, Visibility, VisibilityError,
+    BackOff, Consumer, ConsumerError, ConsumerOptions, ConsumerOptionsError, Delivery, Failure, Keeper,
+    LateDelete, Loss, Moment, OnDrop, OnFailure, Policy, PolicyError, Report, SetPolicy, SetPolicyError,
+    SettleError, Shutdown, StopReason, Stopper, Visibility, VisibilityError,
 };
 pub use sqs_lease_sqs::{LeaseQueue, OpenError, Options, OptionsError, ReceiveError, SqsQueue, in_one_line};
 
@@ -140,4 +142,16 @@ pub async fn open(
     let queue = LeaseQueue::open(client, queue_url, options, SmolRuntime::new()).await?;
     spawn(queue.keeper().run());
     Ok(queue)
+}
+
+/// A consumer of a queue; [run](Consumer::run) it. Each handler is a task of smol's global executor.
+pub fn consumer<F, E>(
+    queue: LeaseQueue,
+    options: ConsumerOptions,
+    handler: impl Fn(Arc<Delivery<Message>>) -> F + Send + Sync + 'static,
+) -> Consumer<LeaseQueue>
+where
+    F: Future<Output = Result<(), E>> + Send + 'static,
+{
+    Consumer::new(queue, |task| spawn(task), options, handler)
 }

@@ -15,6 +15,11 @@ pub enum OptionsError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
+    /// There is no runtime on this thread whose timers and tasks could be used.
+    #[error(
+        "no Tokio runtime runs here: call this inside `#[tokio::main]`, `Runtime::block_on` or a Tokio task"
+    )]
+    NoRuntime,
     /// The client has no HTTP client of its own. The SDK's default needs a Tokio runtime, and panics without.
     #[error(
         "the SDK client has no HTTP client set (`http_client`): the SDK's default one needs a Tokio runtime; build \

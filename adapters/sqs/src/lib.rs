@@ -27,6 +27,7 @@ mod error;
 mod open;
 mod read;
 mod receive;
+mod source;
 mod timeout;
 
 pub use calls::SqsQueue;

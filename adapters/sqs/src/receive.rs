@@ -3,7 +3,7 @@ use std::time::Duration;
 use aws_sdk_sqs::Config;
 use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
-use sqs_lease_driver::{Delivery, Failure, Moment, Receipt, Received, Scope, Visibility};
+use sqs_lease_driver::{Delivery, Failure, Moment, Queue, Receipt, Received, Scope, Visibility};
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
 
@@ -82,9 +82,19 @@ impl LeaseQueue {
         let count = message.attributes().and_then(|attributes| {
             attributes.get(&MessageSystemAttributeName::ApproximateReceiveCount)?.parse().ok()
         });
-        let receipt = Receipt::new(receipt_handle, received)
+        let mut receipt = Receipt::new(receipt_handle, received)
             .message_id(message.message_id().unwrap_or_default())
             .receive_count(count.unwrap_or(0));
+        let attribute = |name| message.attributes().and_then(|it| it.get(&name)).map(String::as_str);
+        // On a standard queue a group is for fairness and has no order.
+        if let Some(group) = attribute(MessageSystemAttributeName::MessageGroupId)
+            && self.inner.queue.is_fifo()
+        {
+            receipt = receipt.group(group);
+        }
+        if let Some(trace_header) = attribute(MessageSystemAttributeName::AwsTraceHeader) {
+            receipt = receipt.trace_header(trace_header);
+        }
         Some(self.inner.keeper.hold(receipt, message))
     }
 }

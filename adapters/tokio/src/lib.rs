@@ -39,14 +39,19 @@
 
 mod runtime;
 
+use std::future::Future;
 use std::sync::Arc;
+
+use aws_sdk_sqs::types::Message;
+use tokio::runtime::Handle;
 
 pub use aws_sdk_sqs;
 pub use runtime::TokioRuntime;
 pub use sqs_lease_driver as driver;
 pub use sqs_lease_driver::{
-    Delivery, Failure, Keeper, LateDelete, Loss, Moment, OnDrop, Policy, PolicyError, SetPolicy,
-    SetPolicyError, SettleError, StopReason, Visibility, VisibilityError,
+    BackOff, Consumer, ConsumerError, ConsumerOptions, ConsumerOptionsError, Delivery, Failure, Keeper,
+    LateDelete, Loss, Moment, OnDrop, OnFailure, Policy, PolicyError, Report, SetPolicy, SetPolicyError,
+    SettleError, Shutdown, StopReason, Stopper, Visibility, VisibilityError,
 };
 pub use sqs_lease_sqs::{LeaseQueue, OpenError, Options, OptionsError, ReceiveError, SqsQueue, in_one_line};
 
@@ -59,16 +64,50 @@ pub use aws_config;
 ///
 /// # Errors
 /// The visibility timeout is not named, and cannot be read or there is no such queue. With a named timeout nothing is
-/// read here: a wrong URL shows at the first receive.
-///
-/// # Panics
-/// Outside a Tokio runtime.
+/// read here: a wrong URL shows at the first receive. Or no Tokio runtime is there.
 pub async fn open(
     client: aws_sdk_sqs::Client,
     queue_url: impl Into<Arc<str>>,
     options: Options,
 ) -> Result<LeaseQueue, OpenError> {
+    let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
     let queue = LeaseQueue::open(client, queue_url, options, TokioRuntime::new()).await?;
-    tokio::spawn(queue.keeper().run());
+    runtime.spawn(queue.keeper().run());
     Ok(queue)
+}
+
+/// A consumer of a queue; [run](Consumer::run) it. Each handler is a task of this runtime.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use sqs_lease_tokio::{ConsumerOptions, LeaseQueue, Shutdown};
+///
+/// # async fn example(queue: LeaseQueue) -> Result<(), Box<dyn std::error::Error>> {
+/// let consumer = sqs_lease_tokio::consumer(queue, ConsumerOptions::new().concurrency(20)?, |delivery| async move {
+///     println!("{:?}, held for {:?}", delivery.message().body(), delivery.remaining());
+///     Ok::<(), std::io::Error>(())
+/// })?;
+/// let stopper = consumer.stopper();
+/// tokio::spawn(async move {
+///     tokio::time::sleep(Duration::from_secs(3600)).await;
+///     stopper.shutdown(Shutdown::ReleaseUnstarted, Duration::from_secs(30));
+/// });
+/// println!("{}", consumer.run().await?);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// No Tokio runtime is there.
+pub fn consumer<F, E>(
+    queue: LeaseQueue,
+    options: ConsumerOptions,
+    handler: impl Fn(Arc<Delivery<Message>>) -> F + Send + Sync + 'static,
+) -> Result<Consumer<LeaseQueue>, OpenError>
+where
+    F: Future<Output = Result<(), E>> + Send + 'static,
+{
+    let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
+    let spawn = move |task| drop(runtime.spawn(task));
+    Ok(Consumer::new(queue, spawn, options, handler))
 }

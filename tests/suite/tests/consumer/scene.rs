@@ -76,9 +76,9 @@ impl Scene {
             let (takes, ends) = work(delivery.message());
             async move {
                 notes.push(&time, &format!("begin {}", delivery.message()));
-                let _dropped = Dropped { time: &time, notes: &notes, name: delivery.message() };
+                let dropped = Dropped { time: &time, notes: &notes, name: delivery.message() };
                 time.sleep(seconds(takes)).await;
-                std::mem::forget(_dropped);
+                std::mem::forget(dropped);
                 match ends {
                     "fails" => Err(()),
                     "panics" => panic!("the test wants it"),
