@@ -153,5 +153,5 @@ pub fn consumer<F, E>(
 where
     F: Future<Output = Result<(), E>> + Send + 'static,
 {
-    Consumer::new(queue, |task| spawn(task), options, handler)
+    Consumer::new(queue, spawn, options, handler)
 }
