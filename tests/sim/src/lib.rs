@@ -10,8 +10,10 @@ mod wire;
 
 pub use fault::Fault;
 pub use model::{
-    Asked, AttributeValue, Change, Delivery, Entry, Error, ErrorKind, Event, MessageId, Model, NewMessage,
-    Outcomes, Receive, Recorded, Sent, Settings, redrive_policy,
+    Asked, AttributeValue, Change, ChangeAfterTimeout, Delivery, Entry, EntryWithoutTimeout, Error,
+    ErrorKind, Event, FifoChangeAfterTimeout, LimitEdge, LimitEntryCode, LimitFrom, MessageId, Model,
+    NewMessage, Outcomes, OvertakenChange, OvertakenDelete, Receive, Recorded, Sent, Settings,
+    redrive_policy,
 };
 pub use polls::LongPolls;
 pub use server::{Builder, Server};

@@ -38,6 +38,16 @@ pub enum Event {
         requested: Moment,
         /// When the message becomes visible again, if nothing is done.
         until: Moment,
+        /// Whether SQS had promised to hide it for longer: a duplicate, or a timeout that ended early, because the
+        /// [settings](crate::Settings) ask for some.
+        is_injected: bool,
+    },
+    /// Handed out again, with the same handle, to a FIFO receive that was repeated with its id.
+    Repeated {
+        /// Which delivery.
+        delivery: u32,
+        /// When the message becomes visible again now.
+        until: Moment,
     },
     /// Hidden for longer or shorter, or made visible, by `ChangeMessageVisibility`.
     Changed {
