@@ -11,8 +11,8 @@ mod wire;
 pub use fault::Fault;
 pub use model::{
     Asked, AttributeValue, Change, ChangeAfterTimeout, Delivery, Entry, EntryWithoutTimeout, Error,
-    ErrorKind, Event, FifoChangeAfterTimeout, LimitEdge, LimitEntryCode, LimitFrom, MessageId, Model,
-    NewMessage, Outcomes, OvertakenChange, OvertakenDelete, Receive, Recorded, Sent, Settings,
+    ErrorKind, Event, FifoChangeAfterTimeout, Hidden, LimitEdge, LimitEntryCode, LimitFrom, MessageId, Model,
+    NewMessage, Outcomes, Overlap, OvertakenChange, OvertakenDelete, Receive, Recorded, Sent, Settings,
     redrive_policy,
 };
 pub use polls::LongPolls;

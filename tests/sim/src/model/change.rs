@@ -105,7 +105,7 @@ impl Model {
         Ok(entries.iter().map(|entry| (entry.id.clone(), delete(entry))).collect())
     }
 
-    fn open(&self, queue: &str, handle: &str) -> Result<Sealed, Error> {
+    pub(crate) fn open(&self, queue: &str, handle: &str) -> Result<Sealed, Error> {
         if handle.is_empty() {
             return Err(Error::missing("ReceiptHandle"));
         }

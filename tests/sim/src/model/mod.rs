@@ -14,6 +14,7 @@ mod receive;
 mod send;
 mod settings;
 mod truth;
+mod verdict;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,6 +33,7 @@ pub(crate) use message::Data;
 pub use message::{AttributeValue, Delivery, MessageId, NewMessage, Receive, Sent};
 pub use settings::Settings;
 pub use truth::{Asked, Event, Recorded};
+pub use verdict::{Hidden, Overlap};
 
 use attributes::Attributes;
 use queue::Queue;
@@ -251,6 +253,13 @@ impl Model {
     pub fn next_change(&mut self, queue: &str, now: Moment) -> Option<Moment> {
         let now = self.tick(now);
         self.settle(queue, now).ok()?.next_change()
+    }
+
+    /// The messages that were ever sent, in that order, with what happened to each. Looking changes nothing.
+    ///
+    /// Empty where [`Settings::record`] is off.
+    pub fn histories(&self) -> impl Iterator<Item = (MessageId, &[Recorded])> {
+        self.truth.all()
     }
 
     /// What happened to a message, in order, whether it still exists or not. Looking changes nothing.
