@@ -3,6 +3,7 @@
 mod fault;
 mod http;
 mod model;
+mod network;
 mod polls;
 mod server;
 mod service;
@@ -15,6 +16,7 @@ pub use model::{
     NewMessage, Outcomes, Overlap, OvertakenChange, OvertakenDelete, Receive, Recorded, Sent, Settings,
     redrive_policy,
 };
+pub use network::{ClientClock, Fate, Network, Trip, Weather};
 pub use polls::LongPolls;
 pub use server::{Builder, Server};
 pub use sqs_lease_core::Moment;
