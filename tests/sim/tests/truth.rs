@@ -83,6 +83,9 @@ fn a_crash_after_the_timeout_hides_nothing() {
     let first = receive(&mut model, at(0)).unwrap();
     model.crash(QUEUE, &first.receipt_handle, at(12)).unwrap();
     assert_eq!(model.hidden_since_crash()[0].hidden, Duration::ZERO);
+    receive(&mut model, at(13)).unwrap();
+    model.crash(QUEUE, &first.receipt_handle, at(14)).unwrap();
+    assert_eq!(model.hidden_since_crash()[1].hidden, Duration::ZERO, "somebody else has it");
 }
 
 #[test]

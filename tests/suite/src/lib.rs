@@ -5,5 +5,6 @@ pub mod capture;
 pub mod conformance;
 pub mod modelled;
 pub mod scripted;
+pub mod simulation;
 pub mod transcript;
 pub mod virtual_time;

@@ -158,7 +158,7 @@ fn overlaps_of(message_id: MessageId, events: &[Recorded]) -> Vec<Overlap> {
 
 fn hidden_of(message_id: MessageId, events: &[Recorded]) -> Vec<Hidden> {
     let mut found = Vec::new();
-    let mut deadline = Moment::ORIGIN;
+    let (mut deadline, mut current) = (Moment::ORIGIN, 0);
     // The crashes of the latest delivery, whose message nobody has had since.
     let mut open: Vec<(u32, Moment)> = Vec::new();
     let mut close = |open: &mut Vec<(u32, Moment)>, end: Moment| {
@@ -168,9 +168,9 @@ fn hidden_of(message_id: MessageId, events: &[Recorded]) -> Vec<Hidden> {
     };
     for Recorded { at, event } in events {
         match *event {
-            Event::Received { until, .. } => {
+            Event::Received { delivery, until, .. } => {
                 close(&mut open, deadline.min(*at));
-                deadline = until;
+                (deadline, current) = (until, delivery);
             }
             Event::Repeated { until, .. } => deadline = until,
             Event::Changed { to, .. } => {
@@ -180,7 +180,13 @@ fn hidden_of(message_id: MessageId, events: &[Recorded]) -> Vec<Hidden> {
                 }
                 deadline = to;
             }
-            Event::Crashed { delivery } => open.push((delivery, *at)),
+            Event::Crashed { delivery } => {
+                open.push((delivery, *at));
+                // Somebody else has it already: nothing waits for the dead.
+                if delivery != current {
+                    close(&mut open, *at);
+                }
+            }
             Event::Deleted { .. } | Event::Moved { .. } | Event::Expired | Event::Purged => {
                 close(&mut open, deadline.min(*at));
             }
