@@ -7,7 +7,7 @@ use sqs_lease_driver::{
     ChangeVisibility, Delivery, Failure, Keeper, OnDrop, Policy, Queue, Receipt, ReceiptHandle, Received,
     Refusal, Reply, Scope, Settings, SettleError, Visibility,
 };
-use sqs_lease_sim::{Change, Entry, Error, Fate, MessageId, Moment, Network, Outcomes, Receive, Trip};
+use sqs_lease_sim::{Change, Entry, Error, Fate, MessageId, Model, Moment, Network, Outcomes, Receive, Trip};
 
 use super::client::Client;
 use super::scenario::{Dice, Scenario, small};
@@ -68,12 +68,7 @@ impl FarQueue {
         &self,
         trip: Trip,
         entries: Vec<Entry<T>>,
-        carry_out: impl FnOnce(
-            &mut sqs_lease_sim::Model,
-            &str,
-            &[Entry<T>],
-            Moment,
-        ) -> Result<Outcomes<()>, Error>
+        carry_out: impl FnOnce(&mut Model, &str, &[Entry<T>], Moment) -> Result<Outcomes<()>, Error>
         + Send
         + 'static,
     ) -> Reply {
@@ -154,10 +149,7 @@ impl Queue for FarQueue {
                 Entry::new(id.to_string(), Change::new(entry.receipt_handle.expose(), secs))
             })
             .collect();
-        self.call(trip, entries, |model, name, entries, now| {
-            model.change_visibility_batch(name, entries, now)
-        })
-        .await
+        self.call(trip, entries, Model::change_visibility_batch).await
     }
 
     async fn delete(&self, entries: Vec<ReceiptHandle>) -> Reply {
@@ -166,7 +158,7 @@ impl Queue for FarQueue {
             .zip(entries)
             .map(|(id, handle): (u32, _)| Entry::new(id.to_string(), handle.expose().to_owned()))
             .collect();
-        self.call(trip, entries, |model, name, entries, now| model.delete_batch(name, entries, now)).await
+        self.call(trip, entries, Model::delete_batch).await
     }
 
     fn is_fifo(&self) -> bool {
@@ -207,7 +199,9 @@ impl Consumer {
         while self.client.truth() < self.scenario.stop_at() {
             let room = (most + 1).saturating_sub(Rc::strong_count(&busy));
             if room > 0 {
-                for handler in self.receive(&mut network, small(room.min(10) as u64), &mut dice).await {
+                for handler in
+                    self.receive(&mut network, small(room.min(10).try_into().unwrap_or(1)), &mut dice).await
+                {
                     let (consumer, busy) = (self.clone(), Rc::clone(&busy));
                     self.spawner.spawn(async move {
                         let crash = consumer.scenario.crash(consumer.number);
@@ -245,10 +239,12 @@ impl Consumer {
             .max(i32::try_from(max).unwrap_or(1))
             .visibility(i32::try_from(timeout).unwrap_or(0));
         let name = Arc::clone(&self.name);
+        let (back, death, clients) = (trip.back, self.scenario.crash(self.number), client.clone());
         let received = self.wire.send(client.truth() + trip.there, move |model, now| {
             let messages = model.receive(&name, &ask, now).unwrap_or_default();
-            // A lost answer reaches no handler.
-            for message in messages.iter().filter(|_| lost) {
+            // An answer that is lost, or that comes to the dead, reaches no handler.
+            let is_late = death.is_some_and(|death| death <= clients.awake_after(now + back));
+            for message in messages.iter().filter(|_| lost || is_late) {
                 model.let_go(&name, &message.receipt_handle, now).expect("it was just given out");
             }
             (messages, now)
@@ -316,7 +312,7 @@ impl Consumer {
             }
             8 | 9 => {
                 self.let_go(&handle);
-                let _ = delivery.release(visibility(then as u32 - 8)).await;
+                let _ = delivery.release(visibility(small(then) - 8)).await;
                 let at = self.client.truth();
                 self.end(&handle, End { at, by_clock: false, deletes_after: 0, is_released: false });
             }

@@ -7,12 +7,14 @@
 mod client;
 mod consumer;
 mod run;
+mod saturated;
 mod scenario;
 mod shrink;
 mod verdict;
 mod wire;
 
 pub use run::{Outcome, run};
+pub use saturated::{Saturated, saturated};
 pub use scenario::{Feature, Scenario};
 pub use shrink::shrink;
 

@@ -152,7 +152,7 @@ impl Scenario {
             weather = weather.throttled(rate(300)).failed(rate(300)).refused_entries(rate(200));
         }
         if self.has(Feature::Outages) {
-            for _ in 0..1 + dice.below(4) {
+            for _ in 0..=dice.below(4) {
                 let from = dice.moment(self);
                 weather = weather.outage(from, from + dice.up_to(self.span() * 2));
             }
@@ -177,7 +177,7 @@ impl Scenario {
             clock = clock.ppm(if dice.below(2) == 0 { ppm } else { -ppm });
         }
         if self.has(Feature::Stops) {
-            for _ in 0..1 + dice.below(3) {
+            for _ in 0..=dice.below(3) {
                 let from = dice.moment(self);
                 clock = clock.stopped(from, from + dice.up_to(self.span() * 2));
             }

@@ -1,5 +1,4 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use sqs_lease_sim::{Event, MessageId, Model, Moment, Overlap, Receive, Recorded};
 
@@ -17,12 +16,6 @@ pub(crate) fn judge(
     clients: &[Client],
     now: Moment,
 ) -> Outcome {
-    if std::env::var_os("SIM_TRACE").is_some() {
-        eprintln!("timeout {} extension {:?} guard {:?}", scenario.timeout(), scenario.extension(), scenario.guard());
-        for (i, _) in clients.iter().enumerate() { eprintln!("client {i}: {:?} crash {:?}", scenario.clock(i as u32), scenario.crash(i as u32)); }
-        for (id, events) in model.histories() { eprintln!("{id}"); for e in events { eprintln!("   {} {:?}", e.at, e.event); }
-          for ((m, d), (c, h)) in &notes.holders { if *m == id { eprintln!("   held {d} by {c}: {}", &h[h.len()-6..]); for call in notes.calls.iter().filter(|c| c.handle == *h) { eprintln!("       call {} delete={}", call.at, call.is_delete); } if let Some(e) = notes.ends.get(h) { eprintln!("       end {} clock {}", e.at, e.by_clock);} } } }
-    }
     let case = Case { scenario, notes, clients };
     let mut violations = Vec::new();
     case.overlaps(model, &mut violations);
@@ -75,10 +68,10 @@ impl Case<'_> {
                 awake > from && until.is_some_and(|until| until <= awake)
             });
             if !stopped && !self.is_stirred(model.history(message_id), held, from) {
-                let text = format!(
-                    "{message_id}: delivery {held} was still held when {began} began at {from}, until {until:?}"
-                );
-                violations.push(text);
+                let story = story(model.history(message_id));
+                violations.push(format!(
+                    "{message_id}: delivery {held} was still held when {began} began at {from}, until {until:?}{story}"
+                ));
             }
         }
     }
@@ -96,8 +89,9 @@ impl Case<'_> {
             let Some(promised) = promise(events, delivery, *at) else { continue };
             let could = self.client(id, delivery).map_or(promised, |client| client.awake_after(promised));
             if *at > could && !self.is_stirred(events, delivery, *at) {
+                let story = story(events);
                 violations.push(format!(
-                    "{id}: delivery {delivery} was told at {at}, SQS could hand it on at {promised}"
+                    "{id}: delivery {delivery} was told at {at}, SQS could hand it on at {promised}{story}"
                 ));
             }
         }
@@ -122,13 +116,14 @@ impl Case<'_> {
 
     /// A crash hides a message for one timeout at most, and for what was on its way.
     fn hidden_for_nobody(&self, model: &Model, violations: &mut Vec<String>) {
-        let late = if self.scenario.has(Feature::Disorder) { Duration::from_secs(1) } else { Duration::ZERO };
-        let longest = self.scenario.span() + self.scenario.longest_way() + late;
-        for hidden in model.hidden_since_crash() {
-            if hidden.hidden > longest && !self.scenario.has(Feature::Disorder) {
-                violations
-                    .push(format!("{} was hidden for {:?} after a crash", hidden.message_id, hidden.hidden));
-            }
+        if self.scenario.has(Feature::Disorder) {
+            return;
+        }
+        let longest = self.scenario.span() + self.scenario.longest_way();
+        for hidden in model.hidden_since_crash().iter().filter(|it| it.hidden > longest) {
+            let story = story(model.history(hidden.message_id));
+            let id = hidden.message_id;
+            violations.push(format!("{id} was hidden for {:?} after a crash{story}", hidden.hidden));
         }
     }
 
@@ -163,6 +158,11 @@ fn promise(events: &[Recorded], delivery: u32, at: Moment) -> Option<Moment> {
         }
     }
     promised
+}
+
+/// What happened to a message, a line each.
+fn story(events: &[Recorded]) -> String {
+    events.iter().fold(String::new(), |story, it| story + &format!("\n    {} {:?}", it.at, it.event))
 }
 
 /// Everything that is visible in a queue; it is deleted on the way, so that a FIFO group gives all of it.

@@ -62,13 +62,11 @@ impl Wire {
         });
         poll_fn(move |cx| {
             let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
-            match answer.0.take() {
-                Some(result) => Poll::Ready(result),
-                None => {
-                    answer.1 = Some(cx.waker().clone());
-                    Poll::Pending
-                }
+            if let Some(result) = answer.0.take() {
+                return Poll::Ready(result);
             }
+            answer.1 = Some(cx.waker().clone());
+            Poll::Pending
         })
         .await
     }
