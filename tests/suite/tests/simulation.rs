@@ -53,6 +53,7 @@ fn many_leases_need_a_tenth_of_the_calls_and_two_percent() {
         let (calls, extensions) = (it.calls * 1_000, it.extensions as u64 * 102);
         assert!(calls <= extensions, "{leases} leases: {it:?}");
         // The middle of 30 seconds, at most a tenth of the timeout early: 240 to 300 in an hour.
-        assert!((240..=305).contains(&(it.extensions as u32 / leases)), "{leases} leases: {it:?}");
+        let each = it.extensions / usize::try_from(leases).unwrap();
+        assert!((240..=305).contains(&each), "{leases} leases: {it:?}");
     }
 }
