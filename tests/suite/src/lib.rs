@@ -8,5 +8,6 @@ pub mod harness;
 pub mod modelled;
 pub mod reference;
 pub mod scripted;
+pub mod simulation;
 pub mod transcript;
 pub mod virtual_time;
