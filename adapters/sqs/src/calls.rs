@@ -107,7 +107,7 @@ fn malformed() -> Reply {
 }
 
 /// The outcome of each entry. HTTP 200 is not success: an entry may have failed, or be in neither list.
-fn reply<O, E: ProvideErrorMetadata + Error>(
+fn reply<O, E: ProvideErrorMetadata + Error + 'static>(
     count: usize,
     result: Result<O, SdkError<E, HttpResponse>>,
     lists: impl FnOnce(O) -> (Vec<String>, Vec<BatchResultErrorEntry>),

@@ -4,13 +4,17 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::Write;
 
+use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::types::BatchResultErrorEntry;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use sqs_lease_driver::{Failure, Refusal, Scope};
 
 /// What a failed call means for the leases in it.
-pub(crate) fn refusal<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>, scope: Scope) -> Refusal {
+pub(crate) fn refusal<E>(error: &SdkError<E, HttpResponse>, scope: Scope) -> Refusal
+where
+    E: ProvideErrorMetadata + Error + 'static,
+{
     match error {
         SdkError::ServiceError(service) => {
             let status = service.raw().status().as_u16();
@@ -30,12 +34,31 @@ pub(crate) fn refusal<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>
         SdkError::DispatchFailure(failure) if failure.is_io() || failure.as_other().is_some() => {
             Refusal::new(Failure::Transient, "connection")
         }
+        // The metadata service or STS did not answer: it may the next time.
+        SdkError::DispatchFailure(_) if credentials_may_come(error) => {
+            Refusal::new(Failure::Transient, "credentials")
+        }
         // Nothing was sent: no credentials, a certificate that is not trusted, a malformed request.
         SdkError::DispatchFailure(_) | SdkError::ConstructionFailure(_) => {
             Refusal::new(Failure::Denied, "credentials or connection")
         }
         _ => Refusal::new(Failure::Transient, "unknown"),
     }
+}
+
+/// Whether credentials are configured but could not be had just now.
+fn credentials_may_come(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<CredentialsError>() {
+            return !matches!(
+                error,
+                CredentialsError::CredentialsNotLoaded(_) | CredentialsError::InvalidConfiguration(_)
+            );
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// What a failed entry of a batch means for its lease.

@@ -4,8 +4,11 @@ mod common;
 
 use std::time::Duration;
 
+use aws_credential_types::provider::error::CredentialsError;
+use aws_credential_types::provider::{ProvideCredentials, future};
 use sqs_lease_sim::{Action, Event, Fault, Server};
 use sqs_lease_suite::capture::Captured;
+use sqs_lease_tokio::aws_sdk_sqs::Client;
 use sqs_lease_tokio::aws_sdk_sqs::types::MessageSystemAttributeName;
 use sqs_lease_tokio::{Failure, LeaseQueue, OpenError, Options, SettleError, StopReason, Visibility};
 
@@ -124,6 +127,35 @@ async fn a_receive_on_a_dead_connection_ends() {
     scene.server.inject(Fault::hang().on(Action::ReceiveMessage).first(1));
     let received = tokio::time::timeout(Duration::from_secs(30), queue.receive()).await;
     assert!(received.expect("it ends").unwrap().is_empty());
+}
+
+/// Gives no credentials, for a reason that passes or for one that does not.
+#[derive(Debug)]
+struct NoCredentials(fn() -> CredentialsError);
+
+impl ProvideCredentials for NoCredentials {
+    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        future::ProvideCredentials::ready(Err(self.0()))
+    }
+}
+
+#[tokio::test]
+async fn credentials_that_cannot_be_had_just_now_are_worth_another_try() {
+    let passes: fn() -> CredentialsError =
+        || CredentialsError::provider_error("the metadata service is busy");
+    let stays: fn() -> CredentialsError = || CredentialsError::not_loaded("nothing is configured");
+    for (error, is_transient) in [(passes, true), (stays, false)] {
+        let scene = Scene::new(&[]);
+        let config = common::client(scene.server.endpoint_url()).config().to_builder();
+        let client = Client::from_conf(config.credentials_provider(NoCredentials(error)).build());
+        let options = no_wait().visibility_timeout(secs(9));
+        let queue = sqs_lease_tokio::open(client, scene.queue_url.as_str(), options).await.unwrap();
+        let error = queue.receive().await.unwrap_err();
+        assert_eq!(error.is_transient(), is_transient, "{error}");
+    }
 }
 
 #[tokio::test]

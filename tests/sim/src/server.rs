@@ -92,14 +92,7 @@ impl Server {
     /// Whatever falls due on the way happens at its own time and in order: each long poll gets its message at the moment at
     /// which that becomes visible. When this returns, all of it has happened, and the answers are on their way.
     pub fn advance(&self, by: Duration) {
-        let mut state = self.shared.state();
-        let target = state.now() + by;
-        while let Some(at) = state.service.poll_timeout().filter(|at| *at <= target) {
-            state.service.handle_timeout(at);
-        }
-        state.ahead += by;
-        state.service.handle_timeout(target);
-        self.shared.answer(state);
+        self.shared.advance(by);
     }
 
     /// Lets something go wrong with the requests that come from now on.
@@ -266,6 +259,17 @@ impl Shared {
             self.answer(state);
         }
         receiver.recv().await.ok()
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        let mut state = self.state();
+        let target = state.now() + by;
+        while let Some(at) = state.service.poll_timeout().filter(|at| *at <= target) {
+            state.service.handle_timeout(at);
+        }
+        state.ahead += by;
+        state.service.handle_timeout(target);
+        self.answer(state);
     }
 
     /// A panic under the lock is a bug of this crate; whoever comes next should see that one, not a poisoned lock.

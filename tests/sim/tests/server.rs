@@ -392,3 +392,27 @@ fn a_dropped_server_closes_everything() {
     assert!(client.answer().is_none());
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
 }
+
+#[test]
+fn the_clock_moves_over_http() {
+    let (server, url, mut client) = start_manual("43200");
+    send(&server);
+    assert!(client.call("ReceiveMessage", &json!({"QueueUrl": url})).body["Messages"][0].is_object());
+    for (query, status) in [("seconds=43199", 200), ("seconds=-1", 400), ("seconds=1e3", 400), ("", 400)] {
+        let request =
+            format!("POST /clock/advance?{query} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+        client.0.get_mut().write_all(request.as_bytes()).unwrap();
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(client.0.read_line(&mut head).unwrap(), 0);
+        }
+        assert_eq!(head[9..12].parse(), Ok(status), "{query}");
+        let lower = head.to_lowercase();
+        let length = lower.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+        client.0.read_exact(&mut vec![0; length.parse().unwrap()]).unwrap();
+    }
+    assert_eq!(server.now(), sqs_lease_sim::Moment::from_secs(43_199));
+    assert_eq!(client.call("ReceiveMessage", &json!({"QueueUrl": url})).body, json!({}));
+    server.advance(Duration::from_secs(1));
+    assert!(client.call("ReceiveMessage", &json!({"QueueUrl": url})).body["Messages"][0].is_object());
+}

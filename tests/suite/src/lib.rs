@@ -8,6 +8,7 @@ pub mod harness;
 pub mod modelled;
 pub mod reference;
 pub mod scripted;
+pub mod simulation;
 pub mod source;
 pub mod transcript;
 pub mod virtual_time;

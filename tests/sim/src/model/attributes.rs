@@ -30,6 +30,8 @@ pub(crate) struct Attributes {
     pub(crate) wait: u32,
     pub(crate) max_size: usize,
     pub(crate) redrive: Option<Redrive>,
+    /// None on a standard queue.
+    pub(crate) fifo: Option<Fifo>,
     /// The rest that SQS knows: kept and shown, of no effect here.
     other: BTreeMap<String, String>,
 }
@@ -39,6 +41,16 @@ pub(crate) struct Redrive {
     pub(crate) target_arn: String,
     pub(crate) max_receive_count: u32,
     text: String,
+}
+
+/// What only a FIFO queue has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fifo {
+    /// The deduplication id is made from the body where the sender gives none.
+    pub(crate) content_based: bool,
+    /// Deduplication ids count within a message group, not within the queue.
+    pub(crate) by_group: bool,
+    limit_by_group: bool,
 }
 
 const WITHOUT_EFFECT: [&str; 5] = [
@@ -58,12 +70,18 @@ impl Default for Attributes {
             wait: 0,
             max_size: 1_048_576,
             redrive: None,
+            fifo: None,
             other: BTreeMap::from([("SqsManagedSseEnabled".to_owned(), "true".to_owned())]),
         }
     }
 }
 
 impl Attributes {
+    /// The defaults of a queue of this kind.
+    pub(crate) fn new(is_fifo: bool) -> Self {
+        Self { fifo: is_fifo.then(Fifo::default), ..Self::default() }
+    }
+
     /// Sets one attribute from its text. An empty text sets a policy back to none, as with SQS.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
         match name {
@@ -75,7 +93,7 @@ impl Attributes {
             "RedrivePolicy" if value.is_empty() => self.redrive = None,
             "RedrivePolicy" => self.redrive = Some(Redrive::parse(value)?),
             "FifoQueue" | "ContentBasedDeduplication" | "DeduplicationScope" | "FifoThroughputLimit" => {
-                return Err(unknown(name));
+                self.fifo.as_mut().ok_or_else(|| unknown(name))?.set(name, value)?;
             }
             _ if WITHOUT_EFFECT.contains(&name) => {
                 if value.is_empty() {
@@ -101,7 +119,59 @@ impl Attributes {
         if let Some(redrive) = &self.redrive {
             show("RedrivePolicy", redrive.text.clone());
         }
+        if let Some(fifo) = &self.fifo {
+            let either = |is: bool, yes: &str, no: &str| if is { yes.to_owned() } else { no.to_owned() };
+            show("FifoQueue", "true".to_owned());
+            show("ContentBasedDeduplication", fifo.content_based.to_string());
+            show("DeduplicationScope", either(fifo.by_group, "messageGroup", "queue"));
+            show("FifoThroughputLimit", either(fifo.limit_by_group, "perMessageGroupId", "perQueue"));
+        }
         shown
+    }
+}
+
+impl Attributes {
+    /// Whether a queue of this ARN may name the one with these attributes as its dead-letter queue
+    /// (`RedriveAllowPolicy`).
+    pub(crate) fn allows_redrive_from(&self, arn: &str) -> bool {
+        let policy = self.other.get("RedriveAllowPolicy").and_then(|text| serde_json::from_str(text).ok());
+        let policy: Value = policy.unwrap_or_default();
+        match policy["redrivePermission"].as_str() {
+            Some("denyAll") => false,
+            Some("byQueue") => policy["sourceQueueArns"]
+                .as_array()
+                .is_some_and(|arns| arns.iter().any(|allowed| allowed == arn)),
+            _ => true,
+        }
+    }
+
+    /// Refuses what is right attribute by attribute, and not together.
+    pub(crate) fn check_together(&self) -> Result<(), Error> {
+        match &self.fifo {
+            Some(fifo) if fifo.limit_by_group && !fifo.by_group => {
+                Err(invalid_attribute("FifoThroughputLimit"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Fifo {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
+        let one_of = |yes: &str, no: &str| match value {
+            _ if value == yes => Ok(true),
+            _ if value == no => Ok(false),
+            _ => Err(invalid_attribute(name)),
+        };
+        match name {
+            "ContentBasedDeduplication" => self.content_based = one_of("true", "false")?,
+            "DeduplicationScope" => self.by_group = one_of("messageGroup", "queue")?,
+            "FifoThroughputLimit" => self.limit_by_group = one_of("perMessageGroupId", "perQueue")?,
+            // What kind a queue is stays as it was created.
+            _ if value == "true" => {}
+            _ => return Err(invalid_attribute(name)),
+        }
+        Ok(())
     }
 }
 
@@ -140,11 +210,12 @@ fn number(name: &str, value: &str, least: u32, most: u32) -> Result<u32, Error> 
     let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
     match value.parse() {
         Ok(number) if digits && (least..=most).contains(&number) => Ok(number),
-        _ => Err(Error::new(
-            ErrorKind::InvalidAttributeValue,
-            format!("Invalid value for the parameter {name}."),
-        )),
+        _ => Err(invalid_attribute(name)),
     }
+}
+
+fn invalid_attribute(name: &str) -> Error {
+    Error::new(ErrorKind::InvalidAttributeValue, format!("Invalid value for the parameter {name}."))
 }
 
 pub(crate) fn unknown(name: &str) -> Error {

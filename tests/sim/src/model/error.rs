@@ -24,6 +24,8 @@ pub struct Error {
     handle: Option<String>,
     /// Of an error that a fault made up: its code and HTTP status.
     injected: Option<(String, u16)>,
+    /// Its code in an entry of a batch, where a setting chose another.
+    in_entry: Option<&'static str>,
     text: String,
 }
 
@@ -53,8 +55,11 @@ pub enum ErrorKind {
     BeyondLimit,
     /// The message was deleted, purged, moved or outlived its retention.
     MessageGone,
-    /// The handle is older than 12 hours.
+    /// The handle is older than 12 hours or, on a FIFO queue, than its visibility timeout.
     HandleExpired,
+    /// Another consumer has the message: `MessageNotInflight`, where
+    /// [`OvertakenChange::NotInflight`](crate::OvertakenChange::NotInflight) is set.
+    NotInflight,
     /// SQS never gave out this handle, or gave it out for another queue.
     HandleInvalid,
     /// As many messages in flight as a queue may have.
@@ -87,16 +92,20 @@ pub enum ErrorKind {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
-        Self { kind, handle: None, injected: None, text: text.into() }
+        Self { kind, handle: None, injected: None, in_entry: None, text: text.into() }
     }
 
     pub(crate) fn about_handle(kind: ErrorKind, handle: &str, reason: impl Into<String>) -> Self {
-        Self { kind, handle: Some(handle.into()), injected: None, text: reason.into() }
+        Self { kind, handle: Some(handle.into()), injected: None, in_entry: None, text: reason.into() }
     }
 
     pub(crate) fn injected(status: u16, code: &str, text: &str) -> Self {
         let injected = Some((code.into(), status));
-        Self { kind: ErrorKind::Injected, handle: None, injected, text: text.into() }
+        Self { kind: ErrorKind::Injected, handle: None, injected, in_entry: None, text: text.into() }
+    }
+
+    pub(crate) fn coded_in_entry(self, code: &'static str) -> Self {
+        Self { in_entry: Some(code), ..self }
     }
 
     pub(crate) fn missing(parameter: &str) -> Self {
@@ -131,6 +140,7 @@ impl Error {
             K::MissingParameter => "MissingParameter",
             K::Serialization => "SerializationException",
             K::InvalidMessageContents => "InvalidMessageContents",
+            K::NotInflight => "AWS.SimpleQueueService.MessageNotInflight",
             K::HandleInvalid => "ReceiptHandleIsInvalid",
             K::OverLimit => "OverLimit",
             K::EmptyBatch => "AWS.SimpleQueueService.EmptyBatchRequest",
@@ -163,6 +173,7 @@ impl Error {
             K::MissingParameter => "com.amazon.coral.service#MissingRequiredParameterException",
             K::Serialization => "com.amazon.coral.service#SerializationException",
             K::InvalidMessageContents => "com.amazonaws.sqs#InvalidMessageContents",
+            K::NotInflight => "com.amazonaws.sqs#MessageNotInflight",
             K::HandleInvalid => "com.amazonaws.sqs#ReceiptHandleIsInvalid",
             K::OverLimit => "com.amazonaws.sqs#OverLimit",
             K::EmptyBatch => "com.amazonaws.sqs#EmptyBatchRequest",
@@ -217,7 +228,7 @@ impl Error {
     pub fn entry_code(&self) -> &str {
         match self.kind {
             ErrorKind::MessageGone | ErrorKind::HandleExpired => "ReceiptHandleIsInvalid",
-            _ => self.code(),
+            _ => self.in_entry.unwrap_or(self.code()),
         }
     }
 

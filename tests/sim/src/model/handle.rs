@@ -13,13 +13,15 @@ pub(crate) struct Sealed {
     pub(crate) delivery: u32,
     /// When SQS got the receive request: the 12 hours count from here.
     pub(crate) requested: Moment,
+    /// When SQS answered it.
+    pub(crate) received: Moment,
 }
 
 // "AQEB" is the base64 of these three bytes; SQS's handles have begun so for years.
 const PREFIX: [u8; 3] = [1, 1, 1];
 /// 3 + 26 * 8 + 2 bytes are 284 characters, the length of a handle that SQS gave out.
 const WORDS: usize = 26;
-const SEALED_WORDS: usize = 4;
+const SEALED_WORDS: usize = 5;
 const TAIL: usize = 2;
 
 impl Sealed {
@@ -60,13 +62,15 @@ impl Sealed {
             message: words[1],
             delivery: u32::try_from(words[2]).ok()?,
             requested: Moment::from_nanos(words[3]),
+            received: Moment::from_nanos(words[4]),
         };
         // Sealing again and comparing leaves no character of a handle free to be changed.
         (sealed.to_handle(key) == handle).then_some(sealed)
     }
 
     fn words(self) -> [u64; SEALED_WORDS] {
-        [u64::from(self.queue), self.message, u64::from(self.delivery), self.requested.as_nanos()]
+        let (requested, received) = (self.requested.as_nanos(), self.received.as_nanos());
+        [u64::from(self.queue), self.message, u64::from(self.delivery), requested, received]
     }
 
     fn tag(self, key: u64) -> u64 {
@@ -95,8 +99,13 @@ impl Stream {
 mod tests {
     use super::*;
 
-    const SEALED: Sealed =
-        Sealed { queue: 3, message: 77, delivery: 2, requested: Moment::from_secs(1_000_000) };
+    const SEALED: Sealed = Sealed {
+        queue: 3,
+        message: 77,
+        delivery: 2,
+        requested: Moment::from_secs(1_000_000),
+        received: Moment::from_secs(1_000_020),
+    };
 
     #[test]
     fn looks_like_a_handle_of_sqs_and_opens_again() {

@@ -246,6 +246,14 @@ impl Receive {
         self.requested = Some(at);
         self
     }
+
+    /// The id of this request, on a FIFO queue (`ReceiveRequestAttemptId`): the same id within five minutes gets the
+    /// same messages with the same handles, hidden anew, until one of them is deleted or its visibility changed.
+    #[must_use]
+    pub fn attempt_id(mut self, id: impl Into<String>) -> Self {
+        self.attempt_id = Some(id.into());
+        self
+    }
 }
 
 /// One delivery of a message: what a receive hands out.
@@ -273,7 +281,8 @@ pub struct Delivery {
     pub(crate) attributes: Arc<BTreeMap<String, AttributeValue>>,
     pub(crate) trace_header: Option<Arc<str>>,
     pub(crate) deduplication_id: Option<Arc<str>>,
-    pub(crate) sequence_number: Option<u128>,
+    /// The place of the message in its FIFO queue (`SequenceNumber`).
+    pub sequence_number: Option<u128>,
     pub(crate) unix_origin: Duration,
 }
 

@@ -2,14 +2,19 @@
 
 mod attributes;
 mod batch;
-mod deliveries;
+mod change;
+mod disputed;
 mod error;
+mod fifo;
+mod groups;
 mod handle;
 mod message;
 mod queue;
+mod receive;
 mod send;
 mod settings;
 mod truth;
+mod verdict;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,12 +23,17 @@ use sqs_lease_core::Moment;
 
 pub use attributes::redrive_policy;
 pub use batch::{Change, Entry, Outcomes};
+pub use disputed::{
+    ChangeAfterTimeout, EntryWithoutTimeout, FifoChangeAfterTimeout, LimitEdge, LimitEntryCode, LimitFrom,
+    OvertakenChange, OvertakenDelete,
+};
 pub use error::{Error, ErrorKind};
 pub(crate) use handle::mix;
 pub(crate) use message::Data;
 pub use message::{AttributeValue, Delivery, MessageId, NewMessage, Receive, Sent};
 pub use settings::Settings;
 pub use truth::{Asked, Event, Recorded};
+pub use verdict::{Hidden, Overlap};
 
 use attributes::Attributes;
 use queue::Queue;
@@ -64,6 +74,8 @@ pub struct Model {
     queues: BTreeMap<String, Queue>,
     next_queue: u32,
     next_message: u64,
+    /// How many chances the seed has decided.
+    chances: u64,
     latest: Moment,
     truth: Truth,
 }
@@ -84,15 +96,18 @@ impl Model {
             queues: BTreeMap::new(),
             next_queue: 0,
             next_message: 0,
+            chances: 0,
             latest: Moment::ORIGIN,
         }
     }
 
     /// Creates a queue and returns its URL. Creating it again with the same attributes changes nothing.
     ///
+    /// A FIFO queue has a name that ends in `.fifo`, and the attribute `FifoQueue`, `true`.
+    ///
     /// # Errors
     /// A name that is none, an attribute that SQS does not know or takes no such value for, a dead-letter
-    /// queue that does not exist, or a queue of this name with other attributes.
+    /// queue that does not exist or is of the other kind, or a queue of this name with other attributes.
     pub fn create_queue(
         &mut self,
         name: &str,
@@ -100,12 +115,7 @@ impl Model {
         now: Moment,
     ) -> Result<String, Error> {
         let now = self.tick(now);
-        if !is_queue_name(name) {
-            return Err(Error::new(
-                ErrorKind::InvalidParameter,
-                "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length",
-            ));
-        }
+        let is_fifo = check_queue_name(name, attributes)?;
         if let Some(queue) = self.queues.get(name) {
             for &(attribute, value) in attributes {
                 let mut changed = queue.attributes.clone();
@@ -119,7 +129,7 @@ impl Model {
                 }
             }
         } else {
-            let attributes = self.checked(Attributes::default(), attributes)?;
+            let attributes = self.checked(name, Attributes::new(is_fifo), attributes)?;
             self.queues.insert(name.into(), Queue::new(self.next_queue, attributes, now));
             self.next_queue += 1;
         }
@@ -212,7 +222,7 @@ impl Model {
         now: Moment,
     ) -> Result<(), Error> {
         let now = self.tick(now);
-        let changed = self.checked(self.queue(queue)?.attributes.clone(), attributes)?;
+        let changed = self.checked(name_of(queue), self.queue(queue)?.attributes.clone(), attributes)?;
         // What ran out under the old retention period is gone; the new one does not bring it back.
         let found = self.settle(queue, now)?;
         found.attributes = changed;
@@ -245,6 +255,13 @@ impl Model {
         self.settle(queue, now).ok()?.next_change()
     }
 
+    /// The messages that were ever sent, in that order, with what happened to each. Looking changes nothing.
+    ///
+    /// Empty where [`Settings::record`] is off.
+    pub fn histories(&self) -> impl Iterator<Item = (MessageId, &[Recorded])> {
+        self.truth.all()
+    }
+
     /// What happened to a message, in order, whether it still exists or not. Looking changes nothing.
     ///
     /// Empty for a message that never was, and for every message where [`Settings::record`] is off.
@@ -266,18 +283,33 @@ impl Model {
         self.latest
     }
 
-    /// These attributes with the changes, if SQS takes them.
-    fn checked(&self, mut attributes: Attributes, changes: &[(&str, &str)]) -> Result<Attributes, Error> {
-        for &(name, value) in changes {
-            attributes.set(name, value)?;
-            if name == "RedrivePolicy"
+    /// These attributes with the changes, if SQS takes them for the queue of this name.
+    fn checked(
+        &self,
+        name: &str,
+        mut attributes: Attributes,
+        changes: &[(&str, &str)],
+    ) -> Result<Attributes, Error> {
+        for &(attribute, value) in changes {
+            attributes.set(attribute, value)?;
+            if attribute == "RedrivePolicy"
                 && let Some(redrive) = &attributes.redrive
-                && !self.queues.contains_key(name_of_arn(&redrive.target_arn))
             {
-                let reason = "Dead letter target does not exist.";
-                return Err(Error::invalid_value(value, name, reason));
+                let refused = |reason| Err(Error::invalid_value(value, attribute, reason));
+                let Some(target) = self.queues.get(name_of_arn(&redrive.target_arn)) else {
+                    return refused("Dead letter target does not exist.");
+                };
+                if target.attributes.fifo.is_some() != attributes.fifo.is_some() {
+                    return refused("Dead-letter queue must be same type of queue as the source.");
+                }
+                if !target.attributes.allows_redrive_from(&arn_of(name)) {
+                    return refused(
+                        "Dead letter target does not allow this queue by its RedriveAllowPolicy.",
+                    );
+                }
             }
         }
+        attributes.check_together()?;
         Ok(attributes)
     }
 
@@ -332,9 +364,28 @@ fn arn_of(name: &str) -> String {
     format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}")
 }
 
-fn is_queue_name(name: &str) -> bool {
-    (1..=80).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+/// Refuses a name that is none for the kind of queue that is asked for; whether that is FIFO.
+fn check_queue_name(name: &str, attributes: &[(&str, &str)]) -> Result<bool, Error> {
+    let fifo = attributes.iter().find(|(attribute, _)| *attribute == "FifoQueue");
+    let is_plain = |name: &str| {
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    };
+    let refused = |text: &str| Err(Error::new(ErrorKind::InvalidParameter, text));
+    match fifo {
+        _ if name.len() > 80 => {}
+        None if is_plain(name) => return Ok(false),
+        None => {}
+        Some((attribute, value)) if *value != "true" => return Err(attributes::unknown(attribute)),
+        Some(_) if name.strip_suffix(".fifo").is_some_and(is_plain) => return Ok(true),
+        Some(_) => {
+            return refused(
+                "The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, \
+                 must end with .fifo suffix and be 1 to 80 in length.",
+            );
+        }
+    }
+    refused("Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length")
 }
 
 fn no_such_queue() -> Error {

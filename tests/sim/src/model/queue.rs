@@ -7,6 +7,8 @@ use std::time::Duration;
 use sqs_lease_core::Moment;
 
 use super::attributes::Attributes;
+use super::fifo::Windows;
+use super::groups::Groups;
 use super::message::{MessageId, NewMessage};
 
 pub(crate) struct Queue {
@@ -23,6 +25,12 @@ pub(crate) struct Queue {
     in_flight: BTreeSet<(Moment, u64)>,
     delayed: BTreeSet<(Moment, u64)>,
     by_age: BTreeSet<(Moment, u64)>,
+    /// On a FIFO queue: which of the available messages can be received, and in which order.
+    groups: Option<Groups>,
+    /// What a FIFO queue remembers for five minutes.
+    pub(crate) windows: Windows,
+    /// How many messages have ever come in.
+    arrivals: u64,
 }
 
 /// A message in its queue.
@@ -30,9 +38,22 @@ pub(crate) struct Stored {
     pub(crate) id: MessageId,
     pub(crate) message: NewMessage,
     pub(crate) sent: Moment,
+    /// From when on its retention period counts: a FIFO dead-letter queue starts it again, a standard one does not.
+    pub(crate) retained_since: Moment,
     pub(crate) first_received: Option<Moment>,
     pub(crate) receive_count: u32,
     pub(crate) dead_letter_source: Option<Arc<str>>,
+    /// The receive that it came out with, on a FIFO queue: its id, for a repeated request.
+    pub(crate) attempt: Option<Arc<str>>,
+    /// When its latest delivery came with a visibility timeout of zero.
+    pub(crate) zero_at: Option<Moment>,
+    /// When its first delivery was requested, and when its visibility was changed last.
+    pub(crate) first_requested: Option<Moment>,
+    pub(crate) changed_at: Option<Moment>,
+    /// Until when SQS says that it is hidden; injected early or late expiry moves its place, not this.
+    pub(crate) promised: Moment,
+    /// Its place in the order of the queue.
+    order: u64,
     place: Place,
 }
 
@@ -52,18 +73,29 @@ impl Stored {
             id,
             message,
             sent,
+            retained_since: sent,
             first_received: None,
             receive_count: 0,
             dead_letter_source: None,
+            attempt: None,
+            zero_at: None,
+            first_requested: None,
+            changed_at: None,
+            promised: sent,
+            order: 0,
             place: Place::Available(sent),
         }
     }
 
-    /// The moment from which on the message is, or has been, visible.
-    pub(crate) fn visible_at(&self) -> Moment {
-        match self.place {
-            Place::Available(at) | Place::InFlight(at) | Place::Delayed(at) => at,
-        }
+    /// Whether it is hidden from receives after a receive.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        matches!(self.place, Place::InFlight(_))
+    }
+
+    /// Its place among all messages that ever came to its FIFO queue, as SQS writes it: 20 digits, with gaps.
+    pub(crate) fn sequence_number(&self) -> u128 {
+        const FIRST: u128 = 18_870_000_000_000_000_000;
+        FIRST + u128::from(self.order) * 256
     }
 }
 
@@ -71,6 +103,9 @@ impl Queue {
     pub(crate) fn new(id: u32, attributes: Attributes, now: Moment) -> Self {
         Self {
             id,
+            groups: attributes.fifo.map(|_| Groups::default()),
+            windows: Windows::default(),
+            arrivals: 0,
             attributes,
             created: now,
             modified: now,
@@ -89,6 +124,7 @@ impl Queue {
     /// Where a message stands follows from its deadline alone, so it does not matter how often this is called.
     pub(crate) fn settle(&mut self, now: Moment) -> Vec<(u64, Moment)> {
         let mut outlived = Vec::new();
+        self.windows.settle(now);
         let retention = Duration::from_secs(self.attributes.retention.into());
         while let Some(&(sent, number)) = self.by_age.first()
             && sent + retention <= now
@@ -109,16 +145,26 @@ impl Queue {
         outlived
     }
 
-    pub(crate) fn insert(&mut self, number: u64, stored: Stored, place: Place) {
-        self.by_age.insert((stored.sent, number));
-        self.messages.insert(number, Stored { place, ..stored });
+    /// Puts a message in behind all that came before, whatever it was in another queue.
+    pub(crate) fn insert(&mut self, number: u64, stored: Stored, place: Place) -> &Stored {
+        let order = self.arrivals;
+        self.arrivals += 1;
+        self.by_age.insert((stored.retained_since, number));
         self.index(place).insert(key(place, number));
+        if let (Some(groups), Some(group)) = (&mut self.groups, &stored.message.group) {
+            groups.insert(group, order, number, place.is_available());
+        }
+        self.messages.entry(number).insert_entry(Stored { order, place, ..stored }).into_mut()
     }
 
     pub(crate) fn remove(&mut self, number: u64) -> Option<Stored> {
         let stored = self.messages.remove(&number)?;
-        self.by_age.remove(&(stored.sent, number));
+        self.by_age.remove(&(stored.retained_since, number));
         self.index(stored.place).remove(&key(stored.place, number));
+        if let (Some(groups), Some(group)) = (&mut self.groups, &stored.message.group) {
+            groups.remove(group, stored.order);
+        }
+        self.windows.end_attempt(stored.attempt.as_deref());
         Some(stored)
     }
 
@@ -126,6 +172,9 @@ impl Queue {
     pub(crate) fn put(&mut self, number: u64, place: Place) {
         if let Some(stored) = self.messages.get_mut(&number) {
             let old = std::mem::replace(&mut stored.place, place);
+            if let (Some(groups), Some(group)) = (&mut self.groups, &stored.message.group) {
+                groups.set_visible(group, stored.order, place.is_available());
+            }
             self.index(old).remove(&key(old, number));
             self.index(place).insert(key(place, number));
         }
@@ -139,9 +188,22 @@ impl Queue {
         self.messages.get_mut(&number)
     }
 
-    /// The receivable messages, the one that has been visible for longest first.
+    /// The receivable messages: the one that has been visible for longest first or, on a FIFO queue, by group and
+    /// in order.
     pub(crate) fn available(&self) -> impl Iterator<Item = u64> + '_ {
-        self.available.iter().map(|&(_, number)| number)
+        let by_group = self.groups.iter().flat_map(Groups::receivable);
+        let standard = self.groups.is_none().then_some(&self.available);
+        by_group.chain(standard.into_iter().flatten().map(|&(_, number)| number))
+    }
+
+    /// The message in flight whose timeout runs out first at `from` or later.
+    pub(crate) fn in_flight_from(&self, from: Moment) -> Option<u64> {
+        self.in_flight.range((from, 0)..).next().map(|&(_, number)| number)
+    }
+
+    /// When the last message in flight becomes visible.
+    pub(crate) fn last_in_flight(&self) -> Option<Moment> {
+        self.in_flight.last().map(|&(until, _)| until)
     }
 
     pub(crate) fn numbers(&self) -> Vec<u64> {
@@ -165,6 +227,12 @@ impl Queue {
             Place::InFlight(_) => &mut self.in_flight,
             Place::Delayed(_) => &mut self.delayed,
         }
+    }
+}
+
+impl Place {
+    fn is_available(self) -> bool {
+        matches!(self, Self::Available(_))
     }
 }
 

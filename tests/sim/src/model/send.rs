@@ -1,10 +1,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sha2::{Digest as _, Sha256};
 use sqs_lease_core::Moment;
 
+use super::attributes::Fifo;
 use super::batch::{self, Entry, Outcomes};
 use super::error::{Error, ErrorKind};
+use super::fifo::Key;
 use super::handle::mix;
 use super::message::{MessageId, NewMessage, Sent};
 use super::queue::{Place, Stored};
@@ -16,29 +19,50 @@ const MAX_SIZE: usize = 1_048_576;
 impl Model {
     /// Sends a message. It can be received after its delay.
     ///
+    /// On a FIFO queue a message with the deduplication id of one that was sent less than five minutes ago is
+    /// accepted and not delivered: the answer is that of the first. Without an id of its own the body makes one, where
+    /// the queue has `ContentBasedDeduplication`.
+    ///
     /// # Errors
     /// No such queue, or a message that SQS does not take: an empty body, one too large or with characters that
-    /// XML does not know, a delay beyond 900 seconds, a deduplication id on a standard queue.
+    /// XML does not know, a delay beyond 900 seconds, a deduplication id on a standard queue; no group, no
+    /// deduplication id, or a delay of its own on a FIFO queue.
     pub fn send(&mut self, queue: &str, message: impl Into<NewMessage>, now: Moment) -> Result<Sent, Error> {
         let now = self.tick(now);
-        let message = message.into();
-        let attributes = &self.queue(queue)?.attributes;
+        let mut message = message.into();
+        let attributes = &self.settle(queue, now)?.attributes;
         check(&message, attributes.max_size)?;
+        let key = if let Some(fifo) = &attributes.fifo {
+            Some(fifo_key(&mut message, *fifo)?)
+        } else {
+            check_standard(&message)?;
+            None
+        };
         let secs = match message.delay {
             None => attributes.delay,
             Some(secs) => u32::try_from(secs).ok().filter(|secs| *secs <= 900).ok_or_else(|| {
                 Error::invalid_value(secs, "DelaySeconds", "DelaySeconds must be >= 0 and <= 900.")
             })?,
         };
+        if let Some((message_id, sequence)) =
+            key.as_ref().and_then(|key| self.queue(queue).ok()?.windows.sent(key))
+        {
+            return Ok(Sent { message_id, sequence_number: Some(sequence), message });
+        }
         let number = self.next_message;
         self.next_message += 1;
         let id = self.new_id(number);
         let visible_at = now + Duration::from_secs(secs.into());
         let place = if visible_at > now { Place::Delayed(visible_at) } else { Place::Available(now) };
-        self.queue_mut(queue)?.insert(number, Stored::new(id, message.clone(), now), place);
+        let found = self.queue_mut(queue)?;
+        let stored = found.insert(number, Stored::new(id, message.clone(), now), place);
+        let sequence_number = key.is_some().then(|| stored.sequence_number());
+        if let (Some(key), Some(sequence)) = (key, sequence_number) {
+            found.windows.note_sent(key, id, sequence, now);
+        }
         self.truth.begin(number, id);
         self.truth.record(number, Event::Sent { queue: Arc::from(name_of(queue)), visible_at }, now);
-        Ok(Sent { message_id: id, sequence_number: None, message })
+        Ok(Sent { message_id: id, sequence_number, message })
     }
 
     /// Sends up to ten messages, each for itself.
@@ -90,11 +114,59 @@ fn check(message: &NewMessage, max_size: usize) -> Result<(), Error> {
              #xE000 to #xFFFD | #x10000 to #x10FFFF",
         ));
     }
-    if let Some(id) = &message.deduplication_id {
-        let reason = "The request include parameter that is not valid for this queue type";
-        return Err(Error::invalid_value(id, "MessageDeduplicationId", reason));
-    }
     check_attributes(message)
+}
+
+const WRONG_KIND: &str = "The request include parameter that is not valid for this queue type";
+
+fn check_standard(message: &NewMessage) -> Result<(), Error> {
+    if let Some(group) = &message.group {
+        check_token("MessageGroupId", group)?;
+    }
+    match &message.deduplication_id {
+        Some(id) => Err(Error::invalid_value(id, "MessageDeduplicationId", WRONG_KIND)),
+        None => Ok(()),
+    }
+}
+
+/// What a FIFO queue knows the message by for five minutes. Gives the message its id where the queue makes one.
+fn fifo_key(message: &mut NewMessage, fifo: Fifo) -> Result<Key, Error> {
+    let Some(group) = message.group.clone() else { return Err(Error::missing("MessageGroupId")) };
+    check_token("MessageGroupId", &group)?;
+    // The queue's delay holds for all; saying zero is allowed.
+    if let Some(secs) = message.delay.filter(|secs| *secs != 0) {
+        return Err(Error::invalid_value(secs, "DelaySeconds", WRONG_KIND));
+    }
+    message.delay = None;
+    let id = match &message.deduplication_id {
+        Some(id) => {
+            check_token("MessageDeduplicationId", id)?;
+            Arc::clone(id)
+        }
+        None if fifo.content_based => hex(&Sha256::digest(message.body.as_bytes())).into(),
+        None => {
+            return Err(Error::new(
+                ErrorKind::InvalidParameter,
+                "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId \
+                 provided explicitly",
+            ));
+        }
+    };
+    message.deduplication_id = Some(Arc::clone(&id));
+    Ok((fifo.by_group.then_some(group), id))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+fn check_token(parameter: &str, token: &str) -> Result<(), Error> {
+    if (1..=128).contains(&token.len()) && token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(());
+    }
+    let reason =
+        format!("{parameter} can only include alphanumeric and punctuation characters. 1 to 128 in length");
+    Err(Error::invalid_value(token, parameter, &reason))
 }
 
 fn check_attributes(message: &NewMessage) -> Result<(), Error> {

@@ -1,5 +1,10 @@
 use std::time::Duration;
 
+use super::disputed::{
+    ChangeAfterTimeout, EntryWithoutTimeout, FifoChangeAfterTimeout, LimitEdge, LimitEntryCode, LimitFrom,
+    OvertakenChange, OvertakenDelete,
+};
+
 /// How a [`Model`](crate::Model) differs from SQS: shorter limits for tests, and where its clock begins.
 ///
 /// ```
@@ -18,6 +23,18 @@ pub struct Settings {
     pub(crate) unix_origin: Duration,
     pub(crate) record: bool,
     pub(crate) endpoint: String,
+    pub(crate) change_after_timeout: ChangeAfterTimeout,
+    pub(crate) overtaken_change: OvertakenChange,
+    pub(crate) overtaken_delete: OvertakenDelete,
+    pub(crate) fifo_change_after_timeout: FifoChangeAfterTimeout,
+    pub(crate) limit_from: LimitFrom,
+    pub(crate) limit_edge: LimitEdge,
+    pub(crate) limit_entry_code: LimitEntryCode,
+    pub(crate) entry_without_timeout: EntryWithoutTimeout,
+    pub(crate) change_distance: Duration,
+    pub(crate) duplicates: u32,
+    pub(crate) expires_early: Duration,
+    pub(crate) expires_late: Duration,
 }
 
 pub(crate) const REGION: &str = "us-east-1";
@@ -33,6 +50,18 @@ impl Default for Settings {
             unix_origin: Duration::from_hours(490_896),
             record: true,
             endpoint: format!("https://sqs.{REGION}.amazonaws.com"),
+            change_after_timeout: ChangeAfterTimeout::default(),
+            overtaken_change: OvertakenChange::default(),
+            overtaken_delete: OvertakenDelete::default(),
+            fifo_change_after_timeout: FifoChangeAfterTimeout::default(),
+            limit_from: LimitFrom::default(),
+            limit_edge: LimitEdge::default(),
+            limit_entry_code: LimitEntryCode::default(),
+            entry_without_timeout: EntryWithoutTimeout::default(),
+            change_distance: Duration::ZERO,
+            duplicates: 0,
+            expires_early: Duration::ZERO,
+            expires_late: Duration::ZERO,
         }
     }
 }
@@ -83,6 +112,90 @@ impl Settings {
     #[must_use]
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
         self.endpoint = url.into();
+        self
+    }
+
+    // ---- Where sources disagree -------------------------------------------------------------------------
+
+    /// A change after the timeout on a standard queue: without effect, or it hides the message again.
+    #[must_use]
+    pub fn change_after_timeout(mut self, choice: ChangeAfterTimeout) -> Self {
+        self.change_after_timeout = choice;
+        self
+    }
+
+    /// A change with an old handle while another consumer has the message.
+    #[must_use]
+    pub fn overtaken_change(mut self, choice: OvertakenChange) -> Self {
+        self.overtaken_change = choice;
+        self
+    }
+
+    /// A delete with an old handle while another consumer has the message.
+    #[must_use]
+    pub fn overtaken_delete(mut self, choice: OvertakenDelete) -> Self {
+        self.overtaken_delete = choice;
+        self
+    }
+
+    /// A change after the timeout on a FIFO queue.
+    #[must_use]
+    pub fn fifo_change_after_timeout(mut self, choice: FifoChangeAfterTimeout) -> Self {
+        self.fifo_change_after_timeout = choice;
+        self
+    }
+
+    /// From when the 12 hours count.
+    #[must_use]
+    pub fn limit_from(mut self, choice: LimitFrom) -> Self {
+        self.limit_from = choice;
+        self
+    }
+
+    /// Whether a change may end exactly at the 12 hours.
+    #[must_use]
+    pub fn limit_edge(mut self, choice: LimitEdge) -> Self {
+        self.limit_edge = choice;
+        self
+    }
+
+    /// The code of the 12 hours' refusal in a batch.
+    #[must_use]
+    pub fn limit_entry_code(mut self, choice: LimitEntryCode) -> Self {
+        self.limit_entry_code = choice;
+        self
+    }
+
+    /// What an entry of a batch does that leaves its `VisibilityTimeout` out.
+    #[must_use]
+    pub fn entry_without_timeout(mut self, choice: EntryWithoutTimeout) -> Self {
+        self.entry_without_timeout = choice;
+        self
+    }
+
+    /// How soon after a change of a message's visibility the next one is refused with `RequestThrottled`, "updated too
+    /// recently" (one field report, erlcloud/erlcloud#686, without a number). Zero, the default: never.
+    #[must_use]
+    pub fn change_distance(mut self, distance: Duration) -> Self {
+        self.change_distance = distance;
+        self
+    }
+
+    // ---- What standard queues do, rarely ----------------------------------------------------------------
+
+    /// Hands a hidden message out a second time, with so many receives in a thousand, as standard queues may (AWS:
+    /// at-least-once delivery). Which ones follows from the [seed](Self::seed). Never on a FIFO queue.
+    #[must_use]
+    pub fn duplicates(mut self, per_mille: u32) -> Self {
+        self.duplicates = per_mille;
+        self
+    }
+
+    /// Lets a standard queue's visibility timeouts end up to so much early or late, each by an amount that follows
+    /// from the [seed](Self::seed). [`Delivery::visible_at`](crate::Delivery::visible_at) stays what SQS promises.
+    #[must_use]
+    pub fn expiry(mut self, early: Duration, late: Duration) -> Self {
+        (self.expires_early, self.expires_late) = (early, late);
         self
     }
 }

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use sqs_lease_core::Moment;
@@ -38,6 +38,16 @@ pub enum Event {
         requested: Moment,
         /// When the message becomes visible again, if nothing is done.
         until: Moment,
+        /// Whether SQS had promised to hide it for longer: a duplicate, or a timeout that ended early, because the
+        /// [settings](crate::Settings) ask for some.
+        is_injected: bool,
+    },
+    /// Handed out again, with the same handle, to a FIFO receive that was repeated with its id.
+    Repeated {
+        /// Which delivery.
+        delivery: u32,
+        /// When the message becomes visible again now.
+        until: Moment,
     },
     /// Hidden for longer or shorter, or made visible, by `ChangeMessageVisibility`.
     Changed {
@@ -73,6 +83,16 @@ pub enum Event {
         /// The name of its dead-letter queue.
         to: Arc<str>,
     },
+    /// Its handler works on it no longer, as [`Model::let_go`](crate::Model::let_go) was told.
+    LetGo {
+        /// The delivery that was held.
+        delivery: u32,
+    },
+    /// Its holder died, as [`Model::crash`](crate::Model::crash) was told.
+    Crashed {
+        /// The delivery that was held.
+        delivery: u32,
+    },
     /// Dropped at the end of the queue's retention period.
     Expired,
     /// Dropped by a purge, or with its queue.
@@ -94,6 +114,7 @@ pub enum Asked {
 pub(crate) struct Truth {
     recording: bool,
     by_id: HashMap<MessageId, u64>,
+    ids: BTreeMap<u64, MessageId>,
     events: HashMap<u64, Vec<Recorded>>,
 }
 
@@ -105,6 +126,7 @@ impl Truth {
     pub(crate) fn begin(&mut self, number: u64, id: MessageId) {
         if self.recording {
             self.by_id.insert(id, number);
+            self.ids.insert(number, id);
         }
     }
 
@@ -116,5 +138,10 @@ impl Truth {
 
     pub(crate) fn history(&self, id: MessageId) -> &[Recorded] {
         self.by_id.get(&id).and_then(|number| self.events.get(number)).map_or(&[], Vec::as_slice)
+    }
+
+    /// All messages that were ever sent, in that order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (MessageId, &[Recorded])> {
+        self.ids.iter().map(|(number, id)| (*id, self.events.get(number).map_or(&[][..], Vec::as_slice)))
     }
 }

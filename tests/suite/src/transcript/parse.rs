@@ -124,7 +124,7 @@ impl Transcript {
                 reader.line(last, &words).map_err(|what| ParseError { line: last, what })?;
             }
         }
-        reader.finish().map_err(|what| ParseError { line: last, what })
+        reader.finish().map_err(|what| ParseError { line: last.max(1), what })
     }
 
     /// Whether it may wake up so often that playing it takes its time: more than twenty thousand timeouts.
