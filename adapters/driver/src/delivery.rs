@@ -104,6 +104,12 @@ impl<M> Delivery<M> {
         self.lease.ended()
     }
 
+    /// The loss of the delivery, without waiting; `None` while it is held, and after a settle. After a suspension of the
+    /// machine the loop says so when it wakes next; [`is_held`](Self::is_held) goes by the clock.
+    pub fn loss(&self) -> Option<Loss> {
+        self.ended().filter(|ended| ended.reason.is_loss()).map(Loss::from)
+    }
+
     /// Waits for the loss of the delivery; answers at once after the fact.
     ///
     /// It resolves when the limit is reached, the timeout ran out, or SQS said that the delivery is gone. It
@@ -123,6 +129,9 @@ impl<M> Delivery<M> {
     /// The loss.
     pub async fn keep<F: Future>(&self, handler: F) -> Result<F::Output, Loss> {
         let engine = &self.lease.user.0.engine;
+        if let Some(kept) = self.lease.user.0.lock().set.get_mut(self.lease.key) {
+            kept.started = true;
+        }
         let work = async {
             match select(pin!(handler), pin!(self.lease.loss())).await {
                 Either::Left((output, _)) => Ok(output),

@@ -12,6 +12,7 @@ use crate::queue::Queue;
 use crate::receipt::Receipt;
 use crate::runtime::Runtime;
 use crate::shared::{Kept, Shared, Sleep, User};
+use crate::stats::Stats;
 
 /// Keeps the deliveries of one queue.
 ///
@@ -129,8 +130,17 @@ impl Keeper {
             ended: Event::new(),
             detached: false,
             late: None,
+            held_until: Moment::ORIGIN,
+            started: false,
         };
-        let key = self.user.0.with(|state, now| state.set.insert(policy, received, kept, now));
+        let key = self.user.0.with(|state, now| {
+            let key = state.set.insert(policy, received, kept, now);
+            let held_until = state.set.lease(key).map(|lease| lease.held_until());
+            if let (Some(kept), Some(held_until)) = (state.set.get_mut(key), held_until) {
+                kept.held_until = held_until;
+            }
+            key
+        });
         Delivery::new(self.user.clone(), key, self.settings.on_drop, about, message)
     }
 
@@ -142,6 +152,21 @@ impl Keeper {
     /// Sleeps by the runtime's timer; it may wake early.
     pub(crate) fn sleep_until(&self, at: Moment) -> Sleep {
         (self.user.0.sleep)(at)
+    }
+
+    /// What it has done so far, in numbers. Looks at each lease once: cheap every few seconds, not in a loop.
+    pub fn stats(&self) -> Stats {
+        let now = self.now();
+        let state = self.user.0.lock();
+        let mut stats = state.stats.clone();
+        for lease in state.set.iter().filter_map(|(key, _)| state.set.lease(key)) {
+            if lease.ended().is_none() && lease.is_held(now) {
+                stats.leases_held += 1;
+                let left = lease.limit() - now;
+                stats.time_to_limit = Some(stats.time_to_limit.map_or(left, |it| it.min(left)));
+            }
+        }
+        stats
     }
 
     /// How many deliveries it keeps, those that have ended but whose handles are still there included.

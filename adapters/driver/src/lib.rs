@@ -47,6 +47,7 @@ mod runtime;
 mod settle;
 mod shared;
 mod span;
+mod stats;
 mod sync;
 
 pub use consumer::{
@@ -63,3 +64,4 @@ pub use sqs_lease_core::{
     self as core, Ended, Failure, Moment, Policy, PolicyError, Received, Scope, SetPolicy, SetPolicyError,
     StopReason, Visibility, VisibilityError,
 };
+pub use stats::{Losses, Margins, Stats};

@@ -13,6 +13,7 @@ use crate::late::Late;
 use crate::log::Log;
 use crate::queue::{ChangeVisibility, Reply};
 use crate::receipt::ReceiptHandle;
+use crate::stats::Stats;
 
 /// What handles and the loop share. The lock is never held across an await, a wake or a log event.
 pub(crate) struct Shared {
@@ -36,6 +37,7 @@ pub(crate) struct State {
     /// Deletes of deliveries that have no lease any more.
     pub(crate) late: VecDeque<Arc<Late>>,
     late_in_flight: usize,
+    pub(crate) stats: Stats,
 }
 
 /// What the set keeps with each lease.
@@ -48,6 +50,10 @@ pub(crate) struct Kept {
     /// Its handle is gone; it only waits for a settle.
     pub(crate) detached: bool,
     pub(crate) late: Option<Arc<Late>>,
+    /// Until when it was held when that was last looked at.
+    pub(crate) held_until: Moment,
+    /// A handler was started.
+    pub(crate) started: bool,
 }
 
 /// A call to send.
@@ -80,7 +86,13 @@ impl Shared {
     ) -> Self {
         let set = LeaseSet::new(calls);
         Self {
-            state: Mutex::new(State { set, armed: None, late: VecDeque::new(), late_in_flight: 0 }),
+            state: Mutex::new(State {
+                set,
+                armed: None,
+                late: VecDeque::new(),
+                late_in_flight: 0,
+                stats: Stats::default(),
+            }),
             waker: AtomicWaker::new(),
             engine: Engine::default(),
             users: AtomicUsize::new(0),
@@ -182,12 +194,14 @@ impl State {
         loop {
             while let Some(event) = self.set.poll_event(now) {
                 log.note(&event, &self.set, now);
+                self.count(&event, now);
                 if let sqs_lease_core::Event::Stopped { key, .. } = event {
                     self.stopped(key, ended);
                 }
             }
             if let Some(call) = self.set.poll_call(now) {
                 log.note_call(&call, &self.set, now);
+                self.stats.called(call.kind, call.entries.len());
                 let answer_by = call.answer_by;
                 let carries = self.carries(&call);
                 return Some(Outgoing { carries, answer_by, of: Of::Leases(Box::new(call)) });
@@ -195,6 +209,21 @@ impl State {
             if self.set.poll_timeout().is_none_or(|at| at > now) {
                 return self.take_late(now);
             }
+        }
+    }
+
+    fn count(&mut self, event: &sqs_lease_core::Event, now: Moment) {
+        match *event {
+            sqs_lease_core::Event::Extended { key, held_until, attempt } => {
+                let Some(kept) = self.set.get_mut(key) else { return };
+                self.stats.extended(attempt, kept.held_until - now);
+                kept.held_until = held_until;
+            }
+            sqs_lease_core::Event::Stopped { key, ended } => {
+                let started = self.set.get(key).is_some_and(|kept| kept.started);
+                self.stats.stopped(ended.reason, started);
+            }
+            _ => {}
         }
     }
 
@@ -230,6 +259,7 @@ impl State {
         self.late_in_flight += 1;
         let count = self.late.len().min(BATCH);
         let deletes: Vec<Arc<Late>> = self.late.drain(..count).collect();
+        self.stats.called(CallKind::Delete, deletes.len());
         let handles = deletes.iter().map(|late| late.receipt_handle.clone()).collect();
         let answer_by = now + Late::PATIENCE;
         Some(Outgoing { carries: Carries::Deletes(handles), answer_by, of: Of::Late(deletes) })
