@@ -79,8 +79,8 @@ async fn read(queue: &SqsQueue) -> Result<Visibility, OpenError> {
     let unknown =
         |error: String| OpenError::TimeoutUnknown { queue_url: queue.queue_url().to_owned(), error };
     let name = QueueAttributeName::VisibilityTimeout;
-    let call =
-        queue.client().get_queue_attributes().queue_url(queue.queue_url()).attribute_names(name.clone());
+    let call = queue.client().get_queue_attributes().queue_url(queue.queue_url());
+    let call = call.attribute_names(name.clone()).attribute_names(QueueAttributeName::RedrivePolicy);
     // The SDK by itself would wait for ever on a connection that has died.
     let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ANSWER).build();
     let call = call.customize().config_override(Config::builder().timeout_config(timeouts));
@@ -92,8 +92,40 @@ async fn read(queue: &SqsQueue) -> Result<Visibility, OpenError> {
         }
         unknown(in_one_line(&error))
     })?;
+    let redrive = output.attributes().and_then(|it| it.get(&QueueAttributeName::RedrivePolicy));
+    if redrive.and_then(|policy| max_receive_count(policy)) == Some(1) {
+        tracing::warn!(
+            target: "sqs_lease",
+            queue_url = queue.queue_url(),
+            "the redrive policy has maxReceiveCount 1: one lost answer or one restart sends a message to the dead-letter \
+             queue unhandled; set it to 3 or more"
+        );
+    }
     let value = output.attributes().and_then(|attributes| attributes.get(&name));
     let value = value.ok_or_else(|| unknown("SQS answered without it".to_owned()))?;
     let secs = value.parse().map_err(|_| unknown(format!("SQS answered {value:?}")))?;
     Visibility::new(secs).map_err(|error| unknown(error.to_string()))
+}
+
+/// `maxReceiveCount` in a redrive policy, which is JSON; SQS takes it as a number and as a string.
+fn max_receive_count(policy: &str) -> Option<u32> {
+    let (_, rest) = policy.split_once("\"maxReceiveCount\"")?;
+    let digits = rest.trim_start_matches(|it: char| it == ':' || it == '"' || it.is_whitespace());
+    digits.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::max_receive_count;
+
+    #[test]
+    fn max_receive_count_is_read_as_number_and_as_string() {
+        assert_eq!(max_receive_count(r#"{"deadLetterTargetArn":"arn:x:1","maxReceiveCount":1}"#), Some(1));
+        assert_eq!(
+            max_receive_count(r#"{"maxReceiveCount" : "12","deadLetterTargetArn":"arn:x"}"#),
+            Some(12)
+        );
+        assert_eq!(max_receive_count("{}"), None);
+        assert_eq!(max_receive_count(r#"{"maxReceiveCount":null}"#), None);
+    }
 }
