@@ -158,15 +158,15 @@ impl Keeper {
     pub fn stats(&self) -> Stats {
         let now = self.now();
         let state = self.user.0.lock();
-        let mut stats = state.stats.clone();
+        let mut snapshot = state.stats.clone();
         for lease in state.set.iter().filter_map(|(key, _)| state.set.lease(key)) {
             if lease.ended().is_none() && lease.is_held(now) {
-                stats.leases_held += 1;
+                snapshot.leases_held += 1;
                 let left = lease.limit() - now;
-                stats.time_to_limit = Some(stats.time_to_limit.map_or(left, |it| it.min(left)));
+                snapshot.time_to_limit = Some(snapshot.time_to_limit.map_or(left, |it| it.min(left)));
             }
         }
-        stats
+        snapshot
     }
 
     /// How many deliveries it keeps, those that have ended but whose handles are still there included.

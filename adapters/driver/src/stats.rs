@@ -80,9 +80,9 @@ impl Margins {
         Duration::from_secs(5),
         Duration::from_secs(10),
         Duration::from_secs(30),
-        Duration::from_secs(60),
-        Duration::from_secs(300),
-        Duration::from_secs(1800),
+        Duration::from_mins(1),
+        Duration::from_mins(5),
+        Duration::from_mins(30),
     ];
 
     /// Each bucket's upper bound, `None` for the last, and its count.

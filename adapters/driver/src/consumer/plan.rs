@@ -172,6 +172,11 @@ impl Plan {
         }
     }
 
+    /// Whether a shutdown was asked for.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.phase != Phase::Working
+    }
+
     /// How many deliveries could start, or may wait, beyond those that are there.
     ///
     /// What stands behind a running member of its group takes no room, else one group could keep all others out.

@@ -233,6 +233,10 @@ impl<S: Source> Shell<S> {
     fn returned(&mut self, id: Id) {
         self.plan.handle_returned(id);
         let Some(member) = self.crew.remove(&id) else { return };
+        if !self.plan.is_stopping() {
+            // What stood behind a failed member of its group: no news for the report of a shutdown.
+            return;
+        }
         let message_id: Arc<str> = member.delivery.message_id().into();
         match member.delivery.ended().map(|ended| ended.reason) {
             Some(StopReason::Released) => self.report.released.push(message_id),
