@@ -132,3 +132,26 @@ fn a_duplicate_in_work_is_left_and_a_later_one_is_handled() {
     let told = captured.ours();
     assert!(told.iter().any(|line| line.starts_with("INFO message=a duplicate")), "{told:#?}");
 }
+
+#[test]
+fn a_handler_runs_in_a_span_and_nothing_secret_is_told() {
+    let (captured, _guard) = Captured::here();
+    let mut scene = scene(30);
+    scene.receives(0, &["G/a#2", "b", "c"]);
+    scene.receives(0, &["b"]);
+    let consumer = scene.consumer(at_a_time(4), |name| (1, if name == "b" { "fails" } else { "panics" }));
+    let (ended, _) = scene.run(consumer, 5, Shutdown::ReleaseAll, 60);
+    ended.unwrap();
+    let lines = captured.lines();
+    let span = lines.iter().find(|line| line.text.contains("messaging.system")).expect("a span");
+    for field in [
+        "otel.name=process jobs",
+        "messaging.operation.type=\"process\"",
+        "messaging.destination.name=\"jobs\"",
+        "messaging.message.id=\"a\"",
+        "receive_count=2",
+    ] {
+        assert!(span.text.contains(field), "{field} is not in {}", span.text);
+    }
+    assert!(lines.iter().all(|line| !line.text.contains("SECRET")), "{lines:#?}");
+}
