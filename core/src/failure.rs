@@ -179,7 +179,11 @@ fn bare(code: &str) -> &str {
 }
 
 fn names_a_key(code: &str) -> bool {
-    code.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("kms"))
+    // `KMS.DisabledException` and `com.amazonaws.sqs#KmsDisabled`.
+    code.rsplit('#')
+        .next()
+        .and_then(|code| code.get(..3))
+        .is_some_and(|start| start.eq_ignore_ascii_case("kms"))
 }
 
 fn names_throttling(code: &str) -> bool {
@@ -194,4 +198,17 @@ fn names_throttling(code: &str) -> bool {
         "TooManyRequests",
     ];
     listed(OTHERS, code) || code.as_bytes().windows(7).any(|part| part.eq_ignore_ascii_case(b"throttl"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trouble_with_a_key_is_no_loss_in_either_spelling() {
+        for code in ["KMS.DisabledException", "KmsDisabled", "com.amazonaws.sqs#KmsDisabled"] {
+            let read = Failure::read(Scope::Single, Some(400), Some(code), "");
+            assert_eq!(read, Failure::Denied, "{code}");
+        }
+    }
 }

@@ -9,8 +9,9 @@
 //!
 //! # Do you want this crate?
 //!
-//! To keep deliveries in a Tokio, smol or async-std program, take the adapter of that runtime: it drives this
-//! core with real SQS calls. Take the core itself if you have an event loop of your own.
+//! To keep deliveries in a Tokio program take `sqs-lease-tokio`: it drives this core with real SQS calls. For
+//! another runtime or another SQS client take `sqs-lease-driver`. Take the core itself if you have an event loop
+//! of your own.
 //!
 //! # The loop
 //!
@@ -68,8 +69,8 @@
 //!
 //! # The contract
 //!
-//! * **Drain.** After any change take out events and calls until both are `None`. Then the wake-up time lies
-//!   after `now`, or there is none. Breaking this makes things late, never wrong.
+//! * **Drain.** After any change take out events and calls until both are `None` in a row. Then the wake-up time
+//!   lies after `now`, or there is none. Breaking this makes things late, never wrong.
 //! * **Everything may be spurious.** Polling early, late, or twice, an answer that comes late or twice, a key of
 //!   a lease that is gone: all harmless. A clock that runs backwards counts as standing still.
 //! * **Calls end at `answer_by`.** End them yourself then; an answer that comes later is not believed.

@@ -6,14 +6,14 @@ use crate::call::{Answer, Call, CallId, CallKind, Entries, LeaseKey};
 use crate::clock::Clock;
 use crate::failure::Failure;
 use crate::lease::machine::Machine;
-use crate::lease::state::{DueSettle, Notice, Plan, Waiting};
 use crate::policy::{Policy, PolicyError, Received, checked_extension};
 use crate::schedule::Schedule;
-use crate::slots::{Key, Slots};
+use crate::slots::Slots;
 use crate::time::{Moment, NANOS_PER_SEC};
 use crate::view::LeaseView;
 use crate::visibility::Visibility;
 
+mod advance;
 mod denials;
 mod event;
 mod lane;
@@ -188,23 +188,16 @@ impl<T> LeaseSet<T> {
     /// Takes out the next thing that has happened by `now`.
     pub fn poll_event(&mut self, now: Moment) -> Option<Event> {
         let now = self.clock.enter(now);
-        loop {
-            if let Some(event) = self.denials.take(now) {
-                return Some(event);
-            }
-            if let Some(event) = self.events.pop_front() {
-                return Some(event);
-            }
-            if !self.run_one(now) {
-                return None;
-            }
-        }
+        // All that is due first: of leases that are denied at the same instant one event tells.
+        while self.run_one(now) {}
+        self.denials.take(now).or_else(|| self.events.pop_front())
     }
 
     /// Takes out the next call to send at `now`, within the bounds in flight.
     ///
     /// Sent late, its leases have less time left. Not sent at all, it counts as failed at its
-    /// [`answer_by`](Call::answer_by).
+    /// [`answer_by`](Call::answer_by). Asking may cause events, also where there is no call: take those out before
+    /// you sleep.
     pub fn poll_call(&mut self, now: Moment) -> Option<Call> {
         let now = self.clock.enter(now);
         while self.run_one(now) {}
@@ -355,113 +348,13 @@ impl<T> LeaseSet<T> {
             CallKind::Delete => &mut self.deletes,
         }
     }
-
-    // ---- Time passing -----------------------------------------------------------------------------------
-
-    /// Does the next thing that time alone does by `now`; whether there was one.
-    fn run_one(&mut self, now: Moment) -> bool {
-        if let Some(node) = self.others.pop_due(now).or_else(|| self.middles.pop_due(now)) {
-            if let Some((key, _)) = self.leases.at_mut(node.slot) {
-                self.run(key, now);
-            }
-            return true;
-        }
-        if let Some(node) = self.closing.pop_due(now) {
-            if let Some((id, open)) = self.calls.at_mut(node.slot) {
-                let (kind, sent) = (open.kind, open.sent);
-                self.calls.remove(id);
-                self.lane(kind).closed(now.nanos_since(sent), false, now);
-            }
-            return true;
-        }
-        false
-    }
-
-    /// Drives one lease: what it has to tell becomes events, what it wants sent waits for a call.
-    fn run(&mut self, key: Key, now: Moment) {
-        let Some(held) = self.leases.get_mut(key) else { return };
-        let before = Counted::of(&held.machine);
-        held.machine.advance(now);
-        self.tell_failures(key, before, Failure::Transient);
-        loop {
-            let Some(held) = self.leases.get_mut(key) else { return };
-            let machine = &mut held.machine;
-            while let Some(notice) = machine.take_notice() {
-                match notice {
-                    Notice::WarnDenied => self.denials.note(LeaseKey(key)),
-                    Notice::WarnLimit => self.events.push_back(Event::LimitNear { key: LeaseKey(key) }),
-                    Notice::Stop(_) => {
-                        let view = LeaseView { clock: &self.clock, machine };
-                        if let Some(ended) = view.ended() {
-                            self.events.push_back(Event::Stopped { key: LeaseKey(key), ended });
-                        }
-                    }
-                }
-            }
-            let due = machine.is_extension_due(now);
-            let deletes_first = machine.due_settle(now) == Some(DueSettle::Delete);
-            match machine.plan(now) {
-                Plan::Wait(_) if due => {}
-                // Not where a delete is about to go: no extension follows one that succeeds.
-                Plan::Warn if due && !deletes_first => {}
-                _ => break,
-            }
-            // Sends nothing: it waits, or warns.
-            machine.take_extension(held.serial, now);
-        }
-        self.place(key, now);
-    }
-
-    /// Puts a lease where its state belongs: before the lanes, and at its wake-up time.
-    fn place(&mut self, key: Key, now: Moment) {
-        let Some(held) = self.leases.get(key) else { return };
-        let machine = &held.machine;
-        let slot = key.slot;
-        let due_settle = machine.due_settle(now);
-        let deletes = due_settle == Some(DueSettle::Delete);
-        let releases = due_settle == Some(DueSettle::Release);
-        let plan_is_due = machine.is_extension_due(now).then(|| machine.plan(now));
-        let extends = matches!(plan_is_due, Some(Plan::Extend(_) | Plan::Final(_)));
-        // One that only warns waits until the delete is out of the way.
-        let waits = plan_is_due == Some(Plan::Warn) && deletes;
-
-        let held_until = machine.held_until();
-        if deletes {
-            self.deletes.enqueue(slot, held_until);
-        } else {
-            self.deletes.dequeue(slot);
-        }
-        if releases {
-            self.changes.enqueue(slot, held_until.min(now.plus_nanos(SETTLE_PATIENCE)));
-        } else if extends {
-            self.changes.enqueue(slot, held_until);
-        } else {
-            self.changes.dequeue(slot);
-        }
-
-        let waiting = Waiting { extension: extends || waits, settle: deletes || releases };
-        let wake = machine.wake_except(waiting);
-        let is_middle = wake.is_some() && !waiting.extension && machine.middle() == wake;
-        let (here, other) = if is_middle {
-            (&mut self.middles, &mut self.others)
-        } else {
-            (&mut self.others, &mut self.middles)
-        };
-        other.remove(slot);
-        match wake {
-            Some(at) => here.set(slot, at),
-            None => {
-                here.remove(slot);
-            }
-        }
-    }
 }
 
 /// Failures in a row, to see which calls have failed.
 #[derive(Clone, Copy)]
 struct Counted {
-    extension: u8,
-    settle: u8,
+    extension: u16,
+    settle: u16,
 }
 
 impl Counted {

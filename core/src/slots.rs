@@ -90,6 +90,14 @@ impl<V> Slots<V> {
         }
     }
 
+    /// The value in a slot, whichever it is.
+    pub(crate) fn at(&self, slot: u32) -> Option<&V> {
+        match &self.all.get(slot as usize)?.content {
+            Content::Full(value) => Some(value),
+            Content::Vacant { .. } => None,
+        }
+    }
+
     /// The value in a slot, whichever it is, with its key.
     pub(crate) fn at_mut(&mut self, slot: u32) -> Option<(Key, &mut V)> {
         match self.all.get_mut(slot as usize)? {

@@ -6,7 +6,7 @@ use core::time::Duration;
 /// The core reads no clock; every function that needs the time takes a `Moment` as its last argument.
 /// Choose a clock that goes on counting while the machine is suspended (`CLOCK_BOOTTIME` on Linux):
 /// SQS counts a visibility timeout through your suspension. With a clock that stands still, report the
-/// suspension by [`Lease::gap`](crate::Lease::gap).
+/// suspension by [`Lease::handle_gap`](crate::Lease::handle_gap).
 ///
 /// Arithmetic saturates: a sum past the last moment is the last moment (584 years after the origin), a
 /// difference before the origin is the origin.

@@ -7,6 +7,7 @@ use sqs_lease_core::{Moment, Policy, SetPolicy, Visibility};
 
 use crate::delivery::Delivery;
 use crate::drive::drive;
+use crate::engine::Task;
 use crate::queue::Queue;
 use crate::receipt::Receipt;
 use crate::runtime::Runtime;
@@ -103,12 +104,10 @@ impl Keeper {
     /// The loop that sends the calls; spawn it.
     ///
     /// It ends when the last keeper and the last delivery are gone and nothing is left to send. Dropping it loses
-    /// nothing: it can be run again, and whoever awaits something of a delivery drives it meanwhile.
+    /// nothing: it can be run again, and whoever awaits something of a delivery drives meanwhile. Once made it has
+    /// to be polled: as long as it is there, nobody else drives.
     pub fn run(&self) -> impl Future<Output = ()> + Send + use<> {
-        let run = Running::new(&self.user.0);
-        async move {
-            let _over = run.0.engine.drive_while(std::future::pending::<()>()).await;
-        }
+        Task::new(Arc::clone(&self.user.0)).run()
     }
 
     /// Keeps a delivery from now on, with the keeper's policy.
@@ -156,21 +155,5 @@ impl fmt::Debug for Keeper {
             .field("settings", &self.settings)
             .field("len", &self.len())
             .finish_non_exhaustive()
-    }
-}
-
-/// A task that was made to drive, whether it is polled yet or not.
-struct Running(Arc<Shared>);
-
-impl Running {
-    fn new(shared: &Arc<Shared>) -> Self {
-        shared.engine.begin_run();
-        Self(Arc::clone(shared))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.engine.end_run();
     }
 }

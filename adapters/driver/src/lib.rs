@@ -22,7 +22,7 @@
 //! | warn | `the limit is near …` | the same where nothing is left to extend |
 //! | warn | `lost: …` | the delivery is lost; `reason` is `expired`, `limit` or `refused` |
 //! | error | `SQS denies the call: …` | no permission, no such queue, bad credentials; `action` is what IAM must allow |
-//! | debug | `ended` | it was settled or left |
+//! | debug | `ended` | it was deleted or released, or came with a timeout of zero |
 //!
 //! No receipt handle, body or credential appears in any event, error or `Debug`: of a receipt handle at most four
 //! characters.
@@ -45,12 +45,13 @@ mod receipt;
 mod runtime;
 mod settle;
 mod shared;
+mod sync;
 
 pub use delivery::Delivery;
 pub use keeper::{Keeper, OnDrop, Settings};
 pub use queue::{ChangeVisibility, Queue, Refusal, Reply};
 pub use receipt::{Receipt, ReceiptHandle};
-pub use runtime::{BootClock, Runtime};
+pub use runtime::{BootClock, NoRuntime, Runtime};
 pub use settle::{LateDelete, Loss, SettleError};
 pub use sqs_lease_core::{
     self as core, Ended, Failure, Moment, Policy, PolicyError, Received, Scope, SetPolicy, SetPolicyError,

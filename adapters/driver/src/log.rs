@@ -19,6 +19,8 @@ pub(crate) struct Log {
     codes: Vec<(LeaseKey, Cow<'static, str>)>,
     /// The call and the code that were denied last.
     denied: Option<(FailedCall, Cow<'static, str>)>,
+    /// Whether anybody listens at debug; asked without the lock.
+    wants_debug: bool,
 }
 
 struct Line {
@@ -57,25 +59,30 @@ impl Log {
     pub(crate) fn note_codes(&mut self, call: &Call, reply: &Reply) {
         self.codes.clear();
         for (index, entry) in call.entries.iter().enumerate() {
-            if let Some(code) = reply.code(index) {
-                self.codes.push((entry.key, Cow::Owned(code.to_owned())));
+            let Some(code) = reply.code(index) else { continue };
+            let code: Cow<'static, str> = Cow::Owned(code.to_owned());
+            if reply.of(index) == Err(Failure::Denied) {
+                self.denied = Some((entry.ask.into(), code.clone()));
             }
+            self.codes.push((entry.key, code));
         }
+    }
+
+    /// Asks the subscriber what it wants. It is the user's, so not while the lock is held.
+    pub(crate) fn begin(&mut self) {
+        self.wants_debug = tracing::enabled!(target: TARGET, Level::DEBUG);
     }
 
     pub(crate) fn note(&mut self, event: &Event, set: &LeaseSet<Kept>, now: Moment) {
         let (key, what) = match *event {
             Event::Extended { key, attempt, .. } => {
-                if !tracing::enabled!(target: TARGET, Level::DEBUG) {
+                if !self.wants_debug {
                     return;
                 }
                 (key, What::Extended { attempt })
             }
             Event::Failed { key, call, failure, attempt, retry_at, .. } => {
                 let code = self.code(key);
-                if failure == Failure::Denied {
-                    self.denied = Some((call, code.clone()));
-                }
                 let after = retry_at.map(|at| at - now);
                 (key, What::Retry { call, attempt, failure, code, after })
             }

@@ -36,6 +36,7 @@ pub struct ChangeVisibility {
 
 /// What SQS, or the network, answered to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reply {
     /// Every entry was done.
     Done,

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::future::Future;
+use std::time::Duration;
 
 use sqs_lease_core::Moment;
 
@@ -33,6 +34,34 @@ pub trait Runtime: Send + Sync + 'static {
 
     /// Sleeps until a moment. Waking early is harmless but costs a wake; round up to the timer's step.
     fn sleep_until(&self, at: Moment) -> impl Future<Output = ()> + Send + use<Self>;
+}
+
+/// No runtime at all: sleeps by [`futures_timer`], which has a thread of its own.
+///
+/// With a [`block_on`](https://docs.rs/futures/latest/futures/executor/fn.block_on.html) of any kind this keeps
+/// deliveries in a program that has none of the runtimes: [`Delivery::keep`](crate::Delivery::keep) needs no task
+/// beside it. The SQS client must do without a runtime as well.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoRuntime(BootClock);
+
+impl NoRuntime {
+    /// The runtime that is none.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// What the timer cannot represent is far enough.
+const FOREVER: Duration = Duration::from_hours(365 * 24);
+
+impl Runtime for NoRuntime {
+    fn now(&self) -> Moment {
+        self.0.now()
+    }
+
+    fn sleep_until(&self, at: Moment) -> impl Future<Output = ()> + Send + use<> {
+        futures_timer::Delay::new((at - self.now()).min(FOREVER))
+    }
 }
 
 /// The time since the machine was started, suspension included where the platform has such a clock.

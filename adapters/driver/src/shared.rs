@@ -108,10 +108,12 @@ impl Shared {
     /// Takes out what has happened, for the log, and the next call to send.
     pub(crate) fn take_out(&self, log: &mut Log) -> Option<Outgoing> {
         let now = self.now();
+        log.begin();
         let mut ended = Vec::new();
         let mut state = self.lock();
         let call = state.take_out(now, log, &mut ended);
         drop(state);
+        // Handlers first: a subscriber may take its time.
         for event in ended {
             event.notify(usize::MAX);
         }

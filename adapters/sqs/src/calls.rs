@@ -12,8 +12,8 @@ use aws_sdk_sqs::types::{
 };
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use sqs_lease_driver::{ChangeVisibility, Failure, Queue, ReceiptHandle, Refusal, Reply, Scope};
+use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
-use tracing::subscriber::NoSubscriber;
 
 use crate::read::{entry_refusal, refusal};
 
@@ -68,7 +68,7 @@ impl Queue for SqsQueue {
         let Ok(entries) = entries else { return malformed() };
         let call = self.client.change_message_visibility_batch().queue_url(&*self.queue_url);
         let call = call.set_entries(Some(entries)).customize().config_override(Self::settings());
-        let result = call.send().with_subscriber(NoSubscriber::default()).await;
+        let result = call.send().with_subscriber(Dispatch::none()).await;
         reply(count, result, |output| {
             (output.successful().iter().map(|entry| entry.id().to_owned()).collect(), output.failed)
         })
@@ -89,7 +89,7 @@ impl Queue for SqsQueue {
         let Ok(entries) = entries else { return malformed() };
         let call = self.client.delete_message_batch().queue_url(&*self.queue_url);
         let call = call.set_entries(Some(entries)).customize().config_override(Self::settings());
-        let result = call.send().with_subscriber(NoSubscriber::default()).await;
+        let result = call.send().with_subscriber(Dispatch::none()).await;
         reply(count, result, |output| {
             (output.successful().iter().map(|entry| entry.id().to_owned()).collect(), output.failed)
         })
@@ -107,7 +107,7 @@ fn malformed() -> Reply {
 }
 
 /// The outcome of each entry. HTTP 200 is not success: an entry may have failed, or be in neither list.
-fn reply<O, E: ProvideErrorMetadata + Error>(
+fn reply<O, E: ProvideErrorMetadata + Error + 'static>(
     count: usize,
     result: Result<O, SdkError<E, HttpResponse>>,
     lists: impl FnOnce(O) -> (Vec<String>, Vec<BatchResultErrorEntry>),

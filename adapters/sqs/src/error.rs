@@ -15,6 +15,18 @@ pub enum OptionsError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
+    /// The client has no HTTP client of its own. The SDK's default needs a Tokio runtime, and panics without.
+    #[error(
+        "the SDK client has no HTTP client set (`http_client`): the SDK's default one needs a Tokio runtime; build \
+         the configuration with this crate's `config_loader` or `client_config`"
+    )]
+    NoHttpClient,
+    /// The client has no sleep of its own. The SDK's default needs a Tokio runtime, and panics without.
+    #[error(
+        "the SDK client has no sleep set (`sleep_impl`): the SDK's default one needs a Tokio runtime; build the \
+         configuration with this crate's `config_loader` or `client_config`"
+    )]
+    NoSleep,
     /// There is no such queue.
     #[error("the queue {queue_url} does not exist, or these credentials may not see it ({error})")]
     NoSuchQueue {

@@ -31,7 +31,7 @@ mod timeout;
 
 pub use calls::SqsQueue;
 pub use error::{OpenError, OptionsError, ReceiveError};
-pub use open::{LeaseQueue, Options};
+pub use open::{LeaseQueue, Options, check_off_tokio};
 pub use read::in_one_line;
 
 pub use aws_sdk_sqs;

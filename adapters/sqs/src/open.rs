@@ -85,11 +85,29 @@ impl Default for Options {
     }
 }
 
+/// Checks that a client brings what it needs where no Tokio runtime is: an HTTP client and a sleep.
+///
+/// Without them the SDK falls back to those of Tokio, in any program in which some crate has enabled them, and panics
+/// at the first request.
+///
+/// # Errors
+/// Which one is missing.
+pub fn check_off_tokio(client: &Client) -> Result<(), OpenError> {
+    if client.config().http_client().is_none() {
+        return Err(OpenError::NoHttpClient);
+    }
+    if client.config().sleep_impl().is_none() {
+        return Err(OpenError::NoSleep);
+    }
+    Ok(())
+}
+
 impl LeaseQueue {
     /// Opens a queue on any runtime. Spawn [`keeper().run()`](Keeper::run) afterwards; the adapters do both.
     ///
     /// # Errors
-    /// The visibility timeout is not named and cannot be read.
+    /// The visibility timeout is not named, and cannot be read or there is no such queue. With a named timeout nothing
+    /// is read here: a wrong URL shows at the first receive.
     pub async fn open(
         client: Client,
         queue_url: impl Into<Arc<str>>,

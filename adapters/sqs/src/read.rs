@@ -4,13 +4,17 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::Write;
 
+use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::types::BatchResultErrorEntry;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use sqs_lease_driver::{Failure, Refusal, Scope};
 
 /// What a failed call means for the leases in it.
-pub(crate) fn refusal<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>, scope: Scope) -> Refusal {
+pub(crate) fn refusal<E>(error: &SdkError<E, HttpResponse>, scope: Scope) -> Refusal
+where
+    E: ProvideErrorMetadata + Error + 'static,
+{
     match error {
         SdkError::ServiceError(service) => {
             let status = service.raw().status().as_u16();
@@ -30,6 +34,10 @@ pub(crate) fn refusal<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>
         SdkError::DispatchFailure(failure) if failure.is_io() || failure.as_other().is_some() => {
             Refusal::new(Failure::Transient, "connection")
         }
+        // The metadata service or STS did not answer: it may the next time.
+        SdkError::DispatchFailure(_) if credentials_may_come(error) => {
+            Refusal::new(Failure::Transient, "credentials")
+        }
         // Nothing was sent: no credentials, a certificate that is not trusted, a malformed request.
         SdkError::DispatchFailure(_) | SdkError::ConstructionFailure(_) => {
             Refusal::new(Failure::Denied, "credentials or connection")
@@ -38,12 +46,51 @@ pub(crate) fn refusal<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>
     }
 }
 
+/// Whether credentials are configured but could not be had just now.
+fn credentials_may_come(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<CredentialsError>() {
+            return !matches!(
+                error,
+                CredentialsError::CredentialsNotLoaded(_) | CredentialsError::InvalidConfiguration(_)
+            );
+        }
+        cause = error.source();
+    }
+    false
+}
+
 /// What a failed entry of a batch means for its lease.
 pub(crate) fn entry_refusal(entry: &BatchResultErrorEntry) -> Refusal {
     let status = if entry.sender_fault() { 400 } else { 500 };
     let text = entry.message().unwrap_or_default();
     let failure = Failure::read(Scope::Entry, Some(status), Some(entry.code()), text);
     Refusal::new(failure, Cow::Owned(entry.code().to_owned()))
+}
+
+/// What aws-config says and what stands in its place.
+const OURS: &[(&str, &str)] = &[
+    // Its advice, to enable the feature, ends in a panic where no Tokio runs.
+    (
+        "`credentials-process` feature must be enabled",
+        "the profile's `credential_process` needs Tokio's reactor, and was not run: take the credentials from \
+         another source, or run on Tokio with aws-config's feature `credentials-process`",
+    ),
+    // The reason went away with the first call's error.
+    (
+        "profile file credentials provider initialization error already taken",
+        "the profile cannot be used; the first call of this client was told why",
+    ),
+];
+
+/// The text of one error, without what caused it. Those of aws-config may have several lines.
+fn text(error: &dyn Error) -> String {
+    let text = error.to_string();
+    if let Some((_, ours)) = OURS.iter().find(|(theirs, _)| text.contains(theirs)) {
+        return (*ours).to_owned();
+    }
+    text.lines().map(str::trim).collect::<Vec<_>>().join("; ").replace(":; ", ": ")
 }
 
 /// An error of the SDK and what caused it, in one line: the SDK's own `Display` says only "service error".
@@ -61,10 +108,10 @@ where
             _ => code,
         };
     }
-    let mut line = error.to_string();
+    let mut line = text(error);
     let mut cause = error.source();
     while let Some(error) = cause {
-        let text = error.to_string();
+        let text = text(error);
         // Wrappers often say the same as what they wrap.
         if !line.ends_with(&text) {
             // Writing to a String cannot fail.

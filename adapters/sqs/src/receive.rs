@@ -1,12 +1,18 @@
+use std::time::Duration;
+
+use aws_sdk_sqs::Config;
+use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use sqs_lease_driver::{Delivery, Failure, Moment, Receipt, Received, Scope, Visibility};
+use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
-use tracing::subscriber::NoSubscriber;
 
 use crate::error::ReceiveError;
 use crate::open::LeaseQueue;
 use crate::read::{in_one_line, refusal};
 
+/// How long an answer may take beyond the time that SQS was asked to wait.
+const ANSWER: Duration = Duration::from_secs(10);
 /// The most that SQS gives at once.
 const BATCH: u8 = 10;
 
@@ -46,9 +52,12 @@ impl LeaseQueue {
             .wait_time_seconds(i32::try_from(inner.wait.as_secs()).unwrap_or(i32::MAX))
             .message_attribute_names("All")
             .set_message_system_attribute_names(Some(SYSTEM_ATTRIBUTES.to_vec()));
+        // The SDK by itself would wait for ever on a connection that has died.
+        let timeouts = TimeoutConfig::builder().operation_attempt_timeout(inner.wait + ANSWER).build();
+        let call = call.customize().config_override(Config::builder().timeout_config(timeouts));
         // SQS counts the 12 hours from the request.
         let requested = inner.keeper.now();
-        let result = call.send().with_subscriber(NoSubscriber::default()).await;
+        let result = call.send().with_subscriber(Dispatch::none()).await;
         let at = inner.keeper.now();
         let output =
             result.map_err(|error| failed(refusal(&error, Scope::Batch).failure, in_one_line(&error)))?;

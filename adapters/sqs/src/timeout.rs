@@ -1,11 +1,13 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use aws_sdk_sqs::Config;
+use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::types::QueueAttributeName;
 use sqs_lease_driver::{Moment, Visibility};
+use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
-use tracing::subscriber::NoSubscriber;
 
 use crate::calls::SqsQueue;
 use crate::error::OpenError;
@@ -26,6 +28,7 @@ pub(crate) struct Read {
     at: Moment,
 }
 
+const ANSWER: Duration = Duration::from_secs(10);
 /// A change of the queue's attribute takes up to a minute to spread; it need not be seen at once.
 const READ_AGAIN_AFTER: Duration = Duration::from_mins(5);
 
@@ -78,7 +81,10 @@ async fn read(queue: &SqsQueue) -> Result<Visibility, OpenError> {
     let name = QueueAttributeName::VisibilityTimeout;
     let call =
         queue.client().get_queue_attributes().queue_url(queue.queue_url()).attribute_names(name.clone());
-    let output = call.send().with_subscriber(NoSubscriber::default()).await.map_err(|error| {
+    // The SDK by itself would wait for ever on a connection that has died.
+    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ANSWER).build();
+    let call = call.customize().config_override(Config::builder().timeout_config(timeouts));
+    let output = call.send().with_subscriber(Dispatch::none()).await.map_err(|error| {
         if error.code().is_some_and(|code| code.ends_with("NonExistentQueue") || code == "QueueDoesNotExist")
         {
             let queue_url = queue.queue_url().to_owned();

@@ -48,7 +48,7 @@ pub use sqs_lease_driver::{
     Delivery, Failure, Keeper, LateDelete, Loss, Moment, OnDrop, Policy, PolicyError, SetPolicy,
     SetPolicyError, SettleError, StopReason, Visibility, VisibilityError,
 };
-pub use sqs_lease_sqs::{LeaseQueue, OpenError, Options, OptionsError, ReceiveError, in_one_line};
+pub use sqs_lease_sqs::{LeaseQueue, OpenError, Options, OptionsError, ReceiveError, SqsQueue, in_one_line};
 
 #[cfg(feature = "aws-config")]
 pub use aws_config;
@@ -58,7 +58,8 @@ pub use aws_config;
 /// The task ends when the last [`LeaseQueue`] and the last delivery are gone and everything is sent.
 ///
 /// # Errors
-/// The visibility timeout is not named and cannot be read.
+/// The visibility timeout is not named, and cannot be read or there is no such queue. With a named timeout nothing is
+/// read here: a wrong URL shows at the first receive.
 ///
 /// # Panics
 /// Outside a Tokio runtime.

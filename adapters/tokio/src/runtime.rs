@@ -26,7 +26,7 @@ impl TokioRuntime {
         Self(Clock::Boot(BootClock::new()))
     }
 
-    /// Tokio's own clock, for tests that [pause](tokio::time::pause) it.
+    /// Tokio's own clock, for tests that pause it (`tokio::time::pause`).
     pub fn with_tokio_clock() -> Self {
         Self(Clock::Tokio { origin: Instant::now() })
     }

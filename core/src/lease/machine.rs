@@ -43,8 +43,8 @@ pub(crate) struct Machine {
     counted: Visibility,
     renewal: Renewal,
     settle: Settle,
-    extension_failures: u8,
-    settle_failures: u8,
+    extension_failures: u16,
+    settle_failures: u16,
     /// The final extension was acknowledged, or only warned of.
     spent: bool,
     /// An extension was asked for by hand while one was in flight.
@@ -152,13 +152,15 @@ impl Machine {
         call.into()
     }
 
-    /// Sends the release: what was asked for, cut to what is left to the wall.
+    /// Sends the release: what was asked for, cut to what is left to the wall, less what SQS has refused.
     pub(crate) fn take_release(&mut self, serial: u32, now: Moment) -> (Sent, Visibility) {
         let call = self.send(serial, now);
-        let asked = if let Settle::Release { after, .. } = self.settle { after } else { Visibility::ZERO };
-        let after = asked.min(Visibility::whole_between(now, self.wall));
-        self.settle = Settle::Release { call: SettleCall::InFlight { call, after }, after: asked };
-        (call.into(), after)
+        let mut sent = Visibility::ZERO;
+        if let Settle::Release { call: state, after, less } = &mut self.settle {
+            sent = (*after).min(Visibility::whole_between(now, self.wall)).less(*less);
+            *state = SettleCall::InFlight { call, after: sent };
+        }
+        (call.into(), sent)
     }
 
     fn send(&self, serial: u32, now: Moment) -> InFlight {
@@ -212,7 +214,7 @@ impl Machine {
     }
 
     fn extension_failed(&mut self, extension: ExtensionInFlight, failure: Failure, now: Moment) {
-        let failures = self.extension_failures;
+        let (failures, sent) = (self.extension_failures, extension.call.sent);
         self.extension_failures = failures.saturating_add(1);
         // The retry asks for it; nothing else is due.
         self.by_hand = false;
@@ -228,17 +230,21 @@ impl Machine {
                 let refused = extension.call.sent.plus_nanos(extension.by.nanos());
                 let lowered = self.limit.min(refused).minus_nanos(LIMIT_STEP).max(self.end);
                 self.limit = self.limit.min(lowered);
-                if failures == 0 { Renewal::Due(now) } else { self.retry_extension(failure, failures, now) }
+                if failures == 0 {
+                    Renewal::Due(now)
+                } else {
+                    self.retry_extension(failure, failures, sent, now)
+                }
             }
             Failure::Transient | Failure::Throttled | Failure::Denied => {
-                self.retry_extension(failure, failures, now)
+                self.retry_extension(failure, failures, sent, now)
             }
         };
         self.warn_denied_once(failure);
     }
 
-    fn retry_extension(&self, failure: Failure, failures: u8, now: Moment) -> Renewal {
-        self.retry(failure, failures, now).map_or(Renewal::Over, Renewal::Due)
+    fn retry_extension(&self, failure: Failure, failures: u16, sent: Moment, now: Moment) -> Renewal {
+        self.retry(failure, failures, sent, now).map_or(Renewal::Over, Renewal::Due)
     }
 
     fn settled(&mut self, now: Moment) {
@@ -256,17 +262,18 @@ impl Machine {
             self.stop(StopReason::Refused, now);
             return;
         }
-        if let Settle::Release { after, .. } = &mut self.settle {
+        if let Settle::Release { less, .. } = &mut self.settle {
             match failure {
                 // It may have been released: this handle may already be somebody else's to overtake.
                 Failure::Transient => {
                     self.end = self.end.min(call.sent.plus_nanos(sent_after.nanos()));
                 }
-                Failure::Limit => *after = sent_after.less(LIMIT_STEP_SECS),
+                Failure::Limit => *less = less.saturating_add(LIMIT_STEP_SECS),
                 _ => {}
             }
         }
-        let retry = self.retry(failure, failures, now).map_or(SettleCall::GivenUp, SettleCall::Due);
+        let retry =
+            self.retry(failure, failures, call.sent, now).map_or(SettleCall::GivenUp, SettleCall::Due);
         match &mut self.settle {
             Settle::None => {}
             Settle::Delete { call, .. } | Settle::Release { call, .. } => *call = retry,
@@ -281,10 +288,11 @@ impl Machine {
     }
 
     /// When to try again after a failure at `now`; `None` where no time is left for it.
-    fn retry(&self, failure: Failure, failures: u8, now: Moment) -> Option<Moment> {
+    fn retry(&self, failure: Failure, failures: u16, sent: Moment, now: Moment) -> Option<Moment> {
         let step = (self.span() / 30).clamp(50 * MS, 1000 * MS);
         let last = self.held_until().minus_nanos(step);
-        if now > last {
+        // One sent at the last moment was the last, also where it fails at once: no hot loop there.
+        if now > last || sent >= last {
             return None;
         }
         let doublings = u32::from(failures).saturating_add(u32::from(failure == Failure::Throttled)).min(16);
@@ -305,7 +313,7 @@ impl Machine {
 
     pub(crate) fn release(&mut self, after: Visibility, now: Moment) -> Result<(), SettleError> {
         self.can_settle(now)?;
-        self.settle = Settle::Release { call: SettleCall::Due(now), after };
+        self.settle = Settle::Release { call: SettleCall::Due(now), after, less: 0 };
         Ok(())
     }
 

@@ -57,6 +57,8 @@ pub(super) enum Settle {
     Release {
         call: SettleCall,
         after: Visibility,
+        /// How many seconds less SQS's refusals have made it.
+        less: u32,
     },
 }
 

@@ -46,9 +46,15 @@ impl Lane {
         self.in_flight
     }
 
-    /// Lets a lease wait for a call. `urgency`: when it is lost without one.
+    /// Lets a lease wait for a call. `urgency`: when it has waited for long enough, at the latest when it is
+    /// lost. It may come nearer; it moves away only for one that could not be saved before.
     pub(crate) fn enqueue(&mut self, slot: u32, urgency: Moment) {
-        if self.ready.at(slot).is_none_or(|at| urgency < at && at.as_nanos() < HOPELESS) {
+        let moves = match self.ready.at(slot) {
+            None => true,
+            Some(at) if at.as_nanos() < HOPELESS => urgency < at,
+            Some(at) => at.minus_nanos(HOPELESS) < urgency,
+        };
+        if moves {
             self.ready.set(slot, urgency);
         }
     }
@@ -60,13 +66,13 @@ impl Lane {
     /// Takes out the lease that should go next.
     ///
     /// While calls are held back, one that has less left than a call takes is passed over for those that can
-    /// be saved.
-    pub(crate) fn pop(&mut self, now: Moment) -> Option<u32> {
+    /// be saved. `lost_at` says when a lease is lost: one may be urgent and yet have time.
+    pub(crate) fn pop(&mut self, now: Moment, lost_at: impl Fn(u32) -> Moment) -> Option<u32> {
         let held_back = self.ready.len() > self.room(now).saturating_mul(Visibility::BATCH);
-        let lost_before = if held_back { now.plus_nanos(self.times.median().unwrap_or(0)) } else { now };
+        let lost_before = now.plus_nanos(self.times.median().unwrap_or(0));
         loop {
             let Node { at, slot, .. } = self.ready.pop()?;
-            if at >= lost_before || at.as_nanos() >= HOPELESS || !held_back {
+            if !held_back || at.as_nanos() >= HOPELESS || lost_at(slot) >= lost_before {
                 return Some(slot);
             }
             self.ready.set(slot, at.plus_nanos(HOPELESS));
@@ -204,10 +210,11 @@ mod tests {
         let mut lane = lane(1);
         lane.sent(at(0));
         lane.closed(1_000_000_000, false, at(1_000));
+        let lost_at = |slot| at(if slot < 2 { 1_500 } else { 4_000 });
         for slot in 0..12 {
-            lane.enqueue(slot, at(if slot < 2 { 1_500 } else { 4_000 }));
+            lane.enqueue(slot, lost_at(slot));
         }
-        let order: [Option<u32>; 12] = core::array::from_fn(|_| lane.pop(at(1_000)));
+        let order: [Option<u32>; 12] = core::array::from_fn(|_| lane.pop(at(1_000), lost_at));
         assert_eq!(order[..2], [Some(2), Some(3)]);
     }
 }

@@ -19,7 +19,13 @@ impl<T> LeaseSet<T> {
             return entries;
         }
         while !entries.is_full() {
-            let Some(slot) = self.lane(kind).pop(now) else { break };
+            let leases = &self.leases;
+            let lost_at = |slot| leases.at(slot).map_or(now, |held| held.machine.held_until());
+            let lane = match kind {
+                CallKind::ChangeVisibility => &mut self.changes,
+                CallKind::Delete => &mut self.deletes,
+            };
+            let Some(slot) = lane.pop(now, lost_at) else { break };
             if let Some((key, _)) = self.leases.at_mut(slot) {
                 if let Some(entry) = self.take(key, kind, now) {
                     entries.push(entry);

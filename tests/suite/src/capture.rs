@@ -34,10 +34,8 @@ impl Captured {
     }
 
     /// Captures what a future logs while it is polled, on whatever thread.
-    pub fn during<F: Future>(task: F) -> (Self, impl Future<Output = F::Output>) {
-        let captured = Self::default();
-        let subscriber = tracing_subscriber::registry().with(captured.clone());
-        (captured, task.with_subscriber(subscriber))
+    pub fn watch<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
+        task.with_subscriber(tracing_subscriber::registry().with(self.clone()))
     }
 
     /// The events of `sqs_lease` so far, as `LEVEL text`.

@@ -21,6 +21,7 @@ pub struct ScriptedQueue {
 struct Inner {
     script: VecDeque<Then>,
     calls: Vec<Noted>,
+    is_instant: bool,
 }
 
 /// What the queue does with a call.
@@ -76,6 +77,13 @@ impl ScriptedQueue {
         Self { time, inner: Arc::default(), is_fifo: false }
     }
 
+    /// Answers at once, for where another clock runs.
+    #[must_use]
+    pub fn instantly(self) -> Self {
+        self.with(|inner| inner.is_instant = true);
+        self
+    }
+
     /// A FIFO queue.
     #[must_use]
     pub fn fifo(self) -> Self {
@@ -98,12 +106,13 @@ impl ScriptedQueue {
     }
 
     async fn call(&self, what: String) -> Reply {
-        let (index, then) = self.with(|inner| {
+        let (index, then, is_instant) = self.with(|inner| {
             inner.calls.push(Noted { at: self.time.millis(), what, ended: None });
-            (inner.calls.len() - 1, inner.script.pop_front().unwrap_or_else(Then::ok))
+            (inner.calls.len() - 1, inner.script.pop_front().unwrap_or_else(Then::ok), inner.is_instant)
         });
         let _ends = Ends { queue: self, index };
         match then {
+            Then::Reply(_, reply) if is_instant => reply,
             Then::Reply(after, reply) => {
                 self.time.sleep(after).await;
                 reply

@@ -22,11 +22,11 @@
 
 mod parse;
 mod play;
-mod subject;
+pub(crate) mod subject;
 
 use std::fmt;
 
-pub use parse::{ParseError, Transcript};
+pub use parse::{ParseError, Settings, Transcript};
 pub use play::play;
 
 /// What a transcript is played on.
@@ -36,6 +36,8 @@ pub enum With {
     Lease,
     /// A `LeaseSet` that holds one lease.
     Set,
+    /// The suite's own [reference](crate::reference::Reference).
+    Reference,
 }
 
 /// Something that a lease said, as transcripts write it.
@@ -113,6 +115,16 @@ impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.saturating_add(500_000) / 1_000_000;
         let text = format!("{}.{:03}", millis / 1000, millis % 1000);
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+/// Nanoseconds as seconds, to the last digit.
+pub(crate) struct Exact(pub(crate) u64);
+
+impl fmt::Display for Exact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000);
         f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
     }
 }

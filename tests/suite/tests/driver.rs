@@ -316,6 +316,24 @@ fn another_keep_takes_over_when_the_first_is_done() {
 }
 
 #[test]
+fn a_task_made_to_drive_takes_over_from_whoever_waits() {
+    let mut scene = idle_scene(no_guard(), |queue| queue);
+    let (first, second) = (scene.hold("a", 30), scene.hold("b", 30));
+    let (time, spawner, keeper) = (scene.time.clone(), scene.world.spawner(), scene.keeper.clone());
+    scene.world.run(async move {
+        // The first drives until there is a task for it; then its handler may block the thread.
+        let mut kept = Box::pin(first.keep(std::future::pending::<()>()));
+        assert!(futures_util::poll!(&mut kept).is_pending());
+        spawner.spawn(keeper.run());
+        time.sleep(seconds(1)).await;
+        assert!(futures_util::poll!(&mut kept).is_pending());
+        second.keep(time.sleep(seconds(40))).await.unwrap();
+        assert!(first.is_held());
+    });
+    assert_eq!(scene.queue.calls(), ["15000 hide a 30, b 30", "30000 hide a 30, b 30"]);
+}
+
+#[test]
 fn a_handler_that_panics_beside_the_loop_takes_no_other_lease_down() {
     let mut scene = idle_scene(no_guard(), |queue| queue);
     let (first, second) = (scene.hold("a", 30), scene.hold("b", 30));

@@ -28,3 +28,8 @@ fn all_transcripts_agree_on_a_lease() {
 fn all_transcripts_agree_on_a_set_of_one() {
     play_all(With::Set);
 }
+
+#[test]
+fn all_transcripts_agree_on_the_reference() {
+    play_all(With::Reference);
+}

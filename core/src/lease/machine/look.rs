@@ -31,11 +31,11 @@ impl Machine {
     }
 
     /// Failures in a row of the extension.
-    pub(crate) fn extension_failures(&self) -> u8 {
+    pub(crate) fn extension_failures(&self) -> u16 {
         self.extension_failures
     }
 
-    pub(crate) fn settle_failures(&self) -> u8 {
+    pub(crate) fn settle_failures(&self) -> u16 {
         self.settle_failures
     }
 

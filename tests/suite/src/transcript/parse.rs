@@ -7,12 +7,59 @@ use super::{Output, Said};
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 
+/// The settings of a lease as they are written: seconds for a timeout, nanoseconds for the small times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The timeout of the receive, seconds.
+    pub timeout: u32,
+    /// What an extension asks for, seconds; else the timeout.
+    pub extension: Option<u32>,
+    /// The guard; else the default.
+    pub guard: Option<u64>,
+    /// How far from the 12 hours to stay.
+    pub limit_margin: u64,
+    /// The user's own limit.
+    pub max_hold: Option<u64>,
+    /// How long before the receive its request was sent.
+    pub requested: u64,
+}
+
+impl Settings {
+    /// Those of a lease that has only a timeout.
+    pub const fn of_timeout(timeout: u32) -> Self {
+        Self {
+            timeout,
+            extension: None,
+            guard: None,
+            limit_margin: 5_000_000_000,
+            max_hold: None,
+            requested: 0,
+        }
+    }
+
+    /// The same as the core takes them.
+    ///
+    /// # Errors
+    /// One is out of range.
+    pub fn policy(&self) -> Result<Policy, PolicyError> {
+        let mut policy = Policy::new().limit_margin(Duration::from_nanos(self.limit_margin))?;
+        if let Some(extension) = self.extension {
+            policy = policy.extension(Visibility::new(extension).unwrap_or(Visibility::ZERO))?;
+        }
+        if let Some(guard) = self.guard {
+            policy = policy.guard(Duration::from_nanos(guard));
+        }
+        if let Some(max_hold) = self.max_hold {
+            policy = policy.max_hold(Duration::from_nanos(max_hold))?;
+        }
+        Ok(policy)
+    }
+}
+
 /// A transcript that was read: settings, inputs and expected outputs.
 #[derive(Clone, Debug)]
 pub struct Transcript {
-    pub(super) timeout: Visibility,
-    pub(super) policy: Policy,
-    pub(super) requested: Duration,
+    pub(super) settings: Settings,
     pub(super) answer_after: Option<u64>,
     pub(super) late: u64,
     pub(super) received_at: u64,
@@ -57,7 +104,17 @@ impl Transcript {
     /// # Errors
     /// An unknown word, a value out of range, lines out of order: with the number of the line.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let mut reader = Reader::default();
+        let mut reader = Reader {
+            timeout: None,
+            settings: Settings::of_timeout(0),
+            answer_after: None,
+            late: 0,
+            now: 0,
+            received_at: None,
+            inputs: Vec::new(),
+            expected: Vec::new(),
+            end: None,
+        };
         let mut last = 0;
         for (index, line) in text.lines().enumerate() {
             last = index + 1;
@@ -69,13 +126,17 @@ impl Transcript {
         }
         reader.finish().map_err(|what| ParseError { line: last, what })
     }
+
+    /// Whether it may wake up so often that playing it takes its time: more than twenty thousand timeouts.
+    pub fn is_long(&self) -> bool {
+        let shortest = self.settings.extension.unwrap_or(u32::MAX).min(self.settings.timeout).max(1);
+        self.end.saturating_sub(self.received_at) / NANOS_PER_SEC / u64::from(shortest) > 20_000
+    }
 }
 
-#[derive(Default)]
 struct Reader {
-    timeout: Option<Visibility>,
-    policy: Policy,
-    requested: Duration,
+    timeout: Option<u32>,
+    settings: Settings,
     answer_after: Option<u64>,
     late: u64,
     now: u64,
@@ -140,23 +201,25 @@ impl Reader {
             return Err(format!("settings come first, `{name}` stands behind `receive`"));
         }
         match *name {
-            "timeout" => self.timeout = Some(visibility(value)?),
-            "extension" => self.policy = self.policy.extension(visibility(value)?).map_err(policy)?,
-            "guard" => self.policy = self.policy.guard(duration(value)?),
-            "limit-margin" => self.policy = self.policy.limit_margin(duration(value)?).map_err(policy)?,
-            "max-hold" => self.policy = self.policy.max_hold(duration(value)?).map_err(policy)?,
-            "requested" => self.requested = duration(value)?,
+            "timeout" => self.timeout = Some(visibility(value)?.secs()),
+            "extension" => self.settings.extension = Some(visibility(value)?.secs()),
+            "guard" => self.settings.guard = Some(seconds(value)?),
+            "limit-margin" => self.settings.limit_margin = seconds(value)?,
+            "max-hold" => self.settings.max_hold = Some(seconds(value)?),
+            "requested" => self.settings.requested = seconds(value)?,
             "answer-after" => self.answer_after = Some(seconds(value)?),
             _ => self.late = seconds(value)?,
         }
-        Ok(())
+        // The ranges are the policy's.
+        self.settings.policy().map(drop).map_err(policy)
     }
 
     fn finish(self) -> Parsed<Transcript> {
         Ok(Transcript {
-            timeout: self.timeout.ok_or("the setting `timeout` is missing")?,
-            policy: self.policy,
-            requested: self.requested,
+            settings: Settings {
+                timeout: self.timeout.ok_or("the setting `timeout` is missing")?,
+                ..self.settings
+            },
             answer_after: self.answer_after,
             late: self.late,
             received_at: self.received_at.ok_or("the input `receive` is missing")?,

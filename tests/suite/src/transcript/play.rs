@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use sqs_lease_core::{Lease, Moment, Received};
+use sqs_lease_core::Moment;
 
 use super::parse::Input;
-use super::subject::{CallRef, Kind, SetOfOne, Subject, Want};
+use super::subject::{self, CallRef, Kind, Subject, Want};
 use super::{Disagreement, Said, Transcript, With};
 
 /// Plays a transcript and says where it disagrees.
@@ -11,14 +11,7 @@ use super::{Disagreement, Said, Transcript, With};
 /// # Panics
 /// A wake-up time that is offered again although it was acted on: the lease broke the drain rule.
 pub fn play(transcript: &Transcript, with: With) -> Vec<Disagreement> {
-    let received_at = moment(transcript.received_at);
-    let received = Received::new(received_at, transcript.timeout)
-        .requested(received_at - transcript.requested)
-        .expect("not later than the receive");
-    let lease: Box<dyn Subject> = match with {
-        With::Lease => Box::new(Lease::new(&transcript.policy, received)),
-        With::Set => Box::new(SetOfOne::new(&transcript.policy, received, received_at)),
-    };
+    let lease = subject::new(&transcript.settings, moment(transcript.received_at), with);
     let said = Player::new(transcript, lease).run();
     compare(&transcript.expected, &said)
 }

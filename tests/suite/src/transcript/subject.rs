@@ -5,38 +5,73 @@ use sqs_lease_core::{
     Received, SetPolicy, Visibility,
 };
 
-use super::Output;
+use super::{Output, Settings, With};
+use crate::reference::{About, Reference, Time};
 
-/// What the player plays on.
-pub(super) trait Subject {
+/// A lease of the kind that is to be played on.
+pub(crate) fn new(settings: &Settings, received_at: Moment, with: With) -> Box<dyn Subject> {
+    let policy = settings.policy().expect("checked when it was read");
+    let timeout = Visibility::new(settings.timeout).expect("checked when it was read");
+    let received = Received::new(received_at, timeout)
+        .requested(received_at - Duration::from_nanos(settings.requested))
+        .expect("not later than the receive");
+    match with {
+        With::Lease => Box::new(Lease::new(&policy, received)),
+        With::Set => Box::new(SetOfOne::new(&policy, received, received_at)),
+        With::Reference => Box::new(Reference::new(*settings, time(received_at))),
+    }
+}
+
+fn time(moment: Moment) -> Time {
+    Time::from(moment.as_nanos())
+}
+
+fn moment(time: Time) -> Moment {
+    Moment::from_nanos(u64::try_from(time.max(0)).expect("within the clock"))
+}
+
+/// What transcripts are played on.
+pub(crate) trait Subject {
     /// Drains everything that is due at `now`.
     fn drain(&mut self, now: Moment) -> Vec<Drained>;
     fn wake_up(&self) -> Option<Moment>;
     fn awaits(&self, call: CallRef) -> bool;
     fn answer(&mut self, call: CallRef, answer: Result<(), Failure>, now: Moment);
     fn want(&mut self, want: Want, now: Moment);
-}
-
-/// One output, and the call that it makes if it makes one.
-pub(super) struct Drained {
-    pub(super) output: Output,
-    pub(super) call: Option<(Kind, CallRef, Moment)>,
+    /// What is known of it, while it is held.
+    fn look(&self) -> Option<Look>;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) struct Look {
+    pub(crate) held_until: Moment,
+    pub(crate) end: Moment,
+    pub(crate) limit: Moment,
+    pub(crate) timeout: u32,
+}
+
+/// One output, and the call that it makes if it makes one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drained {
+    pub(crate) output: Output,
+    pub(crate) call: Option<(Kind, CallRef, Moment)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
     Extension,
     Settle,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CallRef {
+pub(crate) enum CallRef {
     Attempt(AttemptId),
     Call(CallId),
+    Reference(u32),
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Want {
+pub(crate) enum Want {
     Extension(Visibility),
     Delete,
     Release(Visibility),
@@ -45,6 +80,12 @@ pub(super) enum Want {
 }
 
 impl Subject for Lease {
+    fn look(&self) -> Option<Look> {
+        let (held_until, end, limit) = (self.held_until(), self.end(), self.limit());
+        let timeout = self.timeout().secs();
+        self.ended().is_none().then_some(Look { held_until, end, limit, timeout })
+    }
+
     fn drain(&mut self, now: Moment) -> Vec<Drained> {
         std::iter::from_fn(|| self.poll(now)).map(drained).collect()
     }
@@ -103,13 +144,13 @@ fn drained(action: Action) -> Drained {
 }
 
 /// A set that holds one lease.
-pub(super) struct SetOfOne {
+pub(crate) struct SetOfOne {
     set: LeaseSet<()>,
     key: LeaseKey,
 }
 
 impl SetOfOne {
-    pub(super) fn new(policy: &Policy, received: Received, now: Moment) -> Self {
+    pub(crate) fn new(policy: &Policy, received: Received, now: Moment) -> Self {
         let mut set = LeaseSet::new(SetPolicy::new());
         let key = set.insert(policy, received, (), now);
         Self { set, key }
@@ -117,6 +158,13 @@ impl SetOfOne {
 }
 
 impl Subject for SetOfOne {
+    fn look(&self) -> Option<Look> {
+        let view = self.set.lease(self.key).expect("it is never removed");
+        let (held_until, end, limit) = (view.held_until(), view.end(), view.limit());
+        let timeout = view.timeout().secs();
+        view.ended().is_none().then_some(Look { held_until, end, limit, timeout })
+    }
+
     fn drain(&mut self, now: Moment) -> Vec<Drained> {
         let mut drained = Vec::new();
         loop {
@@ -182,4 +230,53 @@ fn told(event: Event) -> Option<Drained> {
         _ => return None,
     };
     Some(Drained { output, call: None })
+}
+
+impl Subject for Reference {
+    fn look(&self) -> Option<Look> {
+        let [held_until, end, limit] = [self.held_until(), self.end(), self.limit()].map(moment);
+        (!self.is_over()).then_some(Look { held_until, end, limit, timeout: self.timeout() })
+    }
+
+    fn drain(&mut self, now: Moment) -> Vec<Drained> {
+        let called = |(output, asked): (Output, Option<crate::reference::Asked>)| Drained {
+            output,
+            call: asked.map(|asked| {
+                let kind = match asked.about {
+                    About::Extension => Kind::Extension,
+                    About::Settle => Kind::Settle,
+                };
+                (kind, CallRef::Reference(asked.serial), moment(asked.wanted_by))
+            }),
+        };
+        Self::drain(self, time(now)).into_iter().map(called).collect()
+    }
+
+    fn wake_up(&self) -> Option<Moment> {
+        Self::wake_up(self).map(moment)
+    }
+
+    fn awaits(&self, call: CallRef) -> bool {
+        matches!(call, CallRef::Reference(serial) if Self::awaits(self, serial))
+    }
+
+    fn answer(&mut self, call: CallRef, answer: Result<(), Failure>, now: Moment) {
+        if let CallRef::Reference(serial) = call {
+            Self::answer(self, serial, answer, time(now));
+        }
+    }
+
+    fn want(&mut self, want: Want, now: Moment) {
+        let now = time(now);
+        match want {
+            Want::Extension(by) => self.extend(by.secs(), now),
+            Want::Delete => self.delete(now),
+            Want::Release(after) => self.release(after.secs(), now),
+            Want::Leave => self.leave(now),
+            Want::Gap(gap) => {
+                let gap = Time::try_from(gap.as_nanos()).expect("of this world");
+                self.gap(gap, now);
+            }
+        }
+    }
 }

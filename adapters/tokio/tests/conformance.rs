@@ -1,0 +1,46 @@
+//! The script that every adapter passes, on both flavours of Tokio.
+
+mod common;
+
+use std::future::Future;
+use std::time::Duration;
+
+use sqs_lease_suite::conformance::Platform;
+use sqs_lease_tokio::driver::{Keeper, Settings};
+use sqs_lease_tokio::{SqsQueue, TokioRuntime};
+
+#[derive(Clone)]
+struct Tokio;
+
+impl Platform for Tokio {
+    fn keeper(&self, endpoint_url: &str, queue_url: &str, settings: Settings) -> Keeper {
+        let queue = SqsQueue::new(common::client(endpoint_url), queue_url);
+        Keeper::new(queue, TokioRuntime::new(), settings)
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(task);
+    }
+
+    async fn sleep(&self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
+}
+
+mod multi_thread {
+    fn block_on(scene: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        runtime.unwrap().block_on(scene);
+    }
+
+    sqs_lease_suite::conformance_tests!(super::Tokio, block_on);
+}
+
+mod current_thread {
+    fn block_on(scene: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(scene);
+    }
+
+    sqs_lease_suite::conformance_tests!(super::Tokio, block_on);
+}

@@ -1,0 +1,108 @@
+//! Time passing in a set: which lease is driven, what it has to tell, and where it then belongs.
+
+use super::{Counted, Event, LeaseSet, SETTLE_PATIENCE};
+use crate::call::LeaseKey;
+use crate::failure::Failure;
+use crate::lease::state::{DueSettle, Notice, Plan, Waiting};
+use crate::slots::Key;
+use crate::time::Moment;
+use crate::view::LeaseView;
+
+impl<T> LeaseSet<T> {
+    /// Does the next thing that time alone does by `now`; whether there was one.
+    pub(super) fn run_one(&mut self, now: Moment) -> bool {
+        if let Some(node) = self.others.pop_due(now).or_else(|| self.middles.pop_due(now)) {
+            if let Some((key, _)) = self.leases.at_mut(node.slot) {
+                self.run(key, now);
+            }
+            return true;
+        }
+        if let Some(node) = self.closing.pop_due(now) {
+            if let Some((id, open)) = self.calls.at_mut(node.slot) {
+                let (kind, sent) = (open.kind, open.sent);
+                self.calls.remove(id);
+                self.lane(kind).closed(now.nanos_since(sent), false, now);
+            }
+            return true;
+        }
+        false
+    }
+
+    /// Drives one lease: what it has to tell becomes events, what it wants sent waits for a call.
+    pub(super) fn run(&mut self, key: Key, now: Moment) {
+        let Some(held) = self.leases.get_mut(key) else { return };
+        let before = Counted::of(&held.machine);
+        held.machine.advance(now);
+        self.tell_failures(key, before, Failure::Transient);
+        loop {
+            let Some(held) = self.leases.get_mut(key) else { return };
+            let machine = &mut held.machine;
+            while let Some(notice) = machine.take_notice() {
+                match notice {
+                    Notice::WarnDenied => self.denials.note(LeaseKey(key)),
+                    Notice::WarnLimit => self.events.push_back(Event::LimitNear { key: LeaseKey(key) }),
+                    Notice::Stop(_) => {
+                        let view = LeaseView { clock: &self.clock, machine };
+                        if let Some(ended) = view.ended() {
+                            self.events.push_back(Event::Stopped { key: LeaseKey(key), ended });
+                        }
+                    }
+                }
+            }
+            let due = machine.is_extension_due(now);
+            let deletes_first = machine.due_settle(now) == Some(DueSettle::Delete);
+            // Not where a delete is about to go: no extension follows one that succeeds, and after one that
+            // fails it is worked out anew.
+            if deletes_first || !due || !matches!(machine.plan(now), Plan::Wait(_) | Plan::Warn) {
+                break;
+            }
+            // Sends nothing: it waits, or warns.
+            machine.take_extension(held.serial, now);
+        }
+        self.place(key, now);
+    }
+
+    /// Puts a lease where its state belongs: before the lanes, and at its wake-up time.
+    pub(super) fn place(&mut self, key: Key, now: Moment) {
+        let Some(held) = self.leases.get(key) else { return };
+        let machine = &held.machine;
+        let slot = key.slot;
+        let due_settle = machine.due_settle(now);
+        let deletes = due_settle == Some(DueSettle::Delete);
+        let releases = due_settle == Some(DueSettle::Release);
+        let plan_is_due = machine.is_extension_due(now).then(|| machine.plan(now));
+        let extends = matches!(plan_is_due, Some(Plan::Extend(_) | Plan::Final(_)));
+        // One that sends nothing waits until the delete is out of the way.
+        let waits = matches!(plan_is_due, Some(Plan::Warn | Plan::Wait(_))) && deletes;
+
+        let held_until = machine.held_until();
+        if deletes {
+            self.deletes.enqueue(slot, held_until);
+        } else {
+            self.deletes.dequeue(slot);
+        }
+        if releases {
+            self.changes.enqueue(slot, held_until.min(now.plus_nanos(SETTLE_PATIENCE)));
+        } else if extends {
+            self.changes.enqueue(slot, held_until);
+        } else {
+            self.changes.dequeue(slot);
+        }
+
+        let waiting = Waiting { extension: extends || waits, settle: deletes || releases };
+        let wake = machine.wake_except(waiting);
+        let is_middle = wake.is_some() && !waiting.extension && machine.middle() == wake;
+        let (here, other) = if is_middle {
+            (&mut self.middles, &mut self.others)
+        } else {
+            (&mut self.others, &mut self.middles)
+        };
+        other.remove(slot);
+        match wake {
+            Some(at) => here.set(slot, at),
+            None => {
+                here.remove(slot);
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What goes into one call, and when it is made.
+
+use sqs_lease_core::{Answer, Ask, Call, CallKind, Event, Failure, Received, SetPolicy, StopReason};
+
+use super::{Set, calls, events, insert, keys, ms, policy, visibility};
+
+fn sizes(calls: &[Call]) -> Vec<usize> {
+    calls.iter().map(|call| call.entries.len()).collect()
+}
+
+#[test]
+fn twenty_three_that_are_due_make_calls_of_ten_ten_and_three() {
+    let mut set = Set::new(SetPolicy::new());
+    let all: Vec<_> = (0..23).map(|_| insert(&mut set, 0, 30)).collect();
+    assert_eq!(calls(&mut set, 14_999), []);
+    let calls = calls(&mut set, 15_000);
+    assert_eq!(sizes(&calls), [10, 10, 3]);
+    assert!(calls.iter().all(|call| call.kind == CallKind::ChangeVisibility));
+    let mut taken: Vec<_> = calls.iter().flat_map(keys).collect();
+    taken.sort();
+    assert_eq!(taken, all);
+    assert_eq!(set.calls_in_flight(CallKind::ChangeVisibility), 3);
+}
+
+#[test]
+fn each_entry_has_its_own_outcome() {
+    let mut set = Set::new(SetPolicy::new());
+    let all: Vec<_> = (0..11).map(|_| insert(&mut set, 0, 30)).collect();
+    let taken = calls(&mut set, 15_000);
+    assert_eq!(sizes(&taken), [10, 1]);
+    // Eight are well, one is gone, and the tenth is not mentioned.
+    let mut outcomes = vec![Some(Ok(())); 8];
+    outcomes.extend([Some(Err(Failure::Gone)), None]);
+    set.handle_answer(taken[0].id, Answer::Entries(&outcomes), ms(15_100));
+    set.handle_answer(taken[1].id, Answer::Entries(&[Some(Err(Failure::Transient))]), ms(15_100));
+    let told = events(&mut set, 15_100);
+    let extended = told.iter().filter(|event| matches!(event, Event::Extended { .. })).count();
+    assert_eq!(extended, 8);
+    for (key, stopped) in all.iter().map(|&key| (key, set.lease(key).unwrap().ended())) {
+        let expected = (key == taken[0].entries[8].key).then_some(StopReason::Refused);
+        assert_eq!(stopped.map(|ended| ended.reason), expected);
+    }
+    // The two that failed are tried again together, a second later.
+    assert_eq!(calls(&mut set, 16_099), []);
+    let again = calls(&mut set, 16_100);
+    assert_eq!(sizes(&again), [2]);
+    let mut retried = keys(&again[0]);
+    retried.sort();
+    let mut failed = vec![taken[0].entries[9].key, taken[1].entries[0].key];
+    failed.sort();
+    assert_eq!(retried, failed);
+}
+
+#[test]
+fn an_answer_of_the_wrong_length_is_harmless() {
+    let mut set = Set::new(SetPolicy::new());
+    let key = insert(&mut set, 0, 30);
+    insert(&mut set, 0, 30);
+    let taken = calls(&mut set, 15_000);
+    set.handle_answer(taken[0].id, Answer::Entries(&[Some(Ok(())); 20]), ms(15_100));
+    assert_eq!(set.lease(key).unwrap().end(), ms(45_000));
+    let taken = calls(&mut set, 30_000);
+    set.handle_answer(taken[0].id, Answer::Entries(&[]), ms(30_100));
+    assert_eq!(set.lease(key).unwrap().end(), ms(45_000), "not mentioned: not extended");
+    assert_eq!(sizes(&calls(&mut set, 31_100)), [2]);
+}
+
+#[test]
+fn an_unknown_refusal_of_a_whole_batch_is_denied_for_each_and_told_once() {
+    let mut set = Set::new(SetPolicy::new());
+    let all: Vec<_> = (0..10).map(|_| insert(&mut set, 0, 120)).collect();
+    let taken = calls(&mut set, 60_000);
+    set.handle_answer(taken[0].id, Answer::Failed(Failure::Gone), ms(60_100));
+    let told = events(&mut set, 60_100);
+    let denied: Vec<_> = told.iter().filter(|event| matches!(event, Event::Denied { .. })).collect();
+    assert!(matches!(denied[..], [Event::Denied { leases: 10, .. }]), "{told:?}");
+    assert!(all.iter().all(|&key| set.lease(key).unwrap().is_held(ms(60_100))));
+    // The next attempt comes after 30 s.
+    assert_eq!(calls(&mut set, 90_099), []);
+    assert_eq!(sizes(&calls(&mut set, 90_100)), [10]);
+}
+
+#[test]
+fn a_refusal_of_a_call_of_one_is_about_its_delivery() {
+    let mut set = Set::new(SetPolicy::new());
+    insert(&mut set, 0, 30);
+    let taken = calls(&mut set, 15_000);
+    set.handle_answer(taken[0].id, Answer::Failed(Failure::Gone), ms(15_100));
+    let told = events(&mut set, 15_100);
+    let reasons = told.iter().filter_map(|event| match event {
+        Event::Stopped { ended, .. } => Some(ended.reason),
+        _ => None,
+    });
+    assert_eq!(reasons.collect::<Vec<_>>(), [StopReason::Refused], "{told:?}");
+}
+
+#[test]
+fn denials_are_told_at_most_once_in_thirty_seconds() {
+    let mut set = Set::new(SetPolicy::new().coalesce(0).unwrap());
+    for received in [0, 1_000, 2_000] {
+        insert(&mut set, received, 120);
+    }
+    let mut told = Vec::new();
+    for at in [60_000, 61_000, 62_000] {
+        let taken = calls(&mut set, at);
+        set.handle_answer(taken[0].id, Answer::Failed(Failure::Denied), ms(at + 100));
+        told.extend(events(&mut set, at + 100));
+    }
+    let count = |events: &[Event]| -> Vec<u32> {
+        events
+            .iter()
+            .filter_map(|event| if let Event::Denied { leases, .. } = event { Some(*leases) } else { None })
+            .collect()
+    };
+    assert_eq!(count(&told), [1]);
+    assert_eq!(count(&events(&mut set, 90_099)), [0; 0]);
+    assert_eq!(set.poll_timeout(), Some(ms(90_100)));
+    assert_eq!(count(&events(&mut set, 90_100)), [2], "the two others, together");
+}
+
+// ---- When a call is made ----------------------------------------------------------------------------------
+
+#[test]
+fn a_lone_lease_is_extended_exactly_in_the_middle() {
+    let mut set = Set::new(SetPolicy::new());
+    insert(&mut set, 0, 31);
+    assert_eq!(set.poll_timeout(), Some(ms(15_500)));
+    assert_eq!(calls(&mut set, 15_499), []);
+    assert_eq!(sizes(&calls(&mut set, 15_500)), [1]);
+}
+
+#[test]
+fn room_is_filled_with_the_soonest_within_a_tenth_of_their_timeout() {
+    let mut set = Set::new(SetPolicy::new());
+    let due = insert(&mut set, 0, 30);
+    // A tenth of 30 s is 3 s. Twelve others: ten within it, two beyond.
+    let later: Vec<_> = [3_001, 3_000, 2_900, 2_800, 2_700, 2_600, 2_500, 2_400, 2_300, 2_200, 2_100, 9_000]
+        .into_iter()
+        .map(|received| insert(&mut set, received, 30))
+        .collect();
+    let taken = calls(&mut set, 15_000);
+    assert_eq!(sizes(&taken), [10]);
+    let mut expected = vec![due];
+    expected.extend(later[2..=10].iter().rev());
+    assert_eq!(keys(&taken[0]), expected, "the soonest first");
+    // The two that found no room go in their own middle.
+    assert_eq!(set.poll_timeout().map(|at| at.min(ms(18_000))), Some(ms(18_000)));
+    assert_eq!(sizes(&calls(&mut set, 18_000)), [2]);
+}
+
+#[test]
+fn the_tenth_is_of_each_leases_own_timeout() {
+    let mut set = Set::new(SetPolicy::new());
+    insert(&mut set, 0, 30);
+    let long = insert(&mut set, 0, 40);
+    insert(&mut set, 9_000, 16);
+    // At 15 s the middle of the long one is 5 s away, a tenth of it 4 s; the short one's 2 s away, a tenth 1.6.
+    assert_eq!(sizes(&calls(&mut set, 15_000)), [1]);
+    // At 17 s the short one is due, and the long one 3 s away.
+    let taken = calls(&mut set, 17_000);
+    assert_eq!(sizes(&taken), [2]);
+    assert_eq!(taken[0].entries[1].key, long);
+}
+
+#[test]
+fn coalesce_zero_sends_each_in_its_own_middle() {
+    let mut set = Set::new(SetPolicy::new().coalesce(0).unwrap());
+    insert(&mut set, 0, 30);
+    insert(&mut set, 10, 30);
+    assert_eq!(sizes(&calls(&mut set, 15_000)), [1]);
+    assert_eq!(sizes(&calls(&mut set, 15_010)), [1]);
+}
+
+#[test]
+fn a_retry_is_never_drawn_forward() {
+    let mut set = Set::new(SetPolicy::new());
+    let failed = insert(&mut set, 0, 30);
+    let taken = calls(&mut set, 15_000);
+    set.handle_answer(taken[0].id, Answer::Failed(Failure::Throttled), ms(15_100));
+    // Again at 17.1 s. Another is due before that.
+    let other = insert(&mut set, 2_000, 30);
+    let taken = calls(&mut set, 17_000);
+    assert_eq!(keys(&taken[0]), [other]);
+    assert_eq!(keys(&calls(&mut set, 17_100)[0]), [failed]);
+}
+
+#[test]
+fn what_is_due_within_the_slack_goes_with_a_wake_even_in_a_call_of_its_own() {
+    let mut set = Set::new(SetPolicy::new());
+    for _ in 0..10 {
+        insert(&mut set, 0, 30);
+    }
+    for received in [50, 51] {
+        insert(&mut set, received, 30);
+    }
+    let taken = calls(&mut set, 15_000);
+    // 50 ms is the slack; the one 51 ms away rides along in the room that is left.
+    assert_eq!(sizes(&taken), [10, 2]);
+}
+
+#[test]
+fn beyond_the_slack_no_call_is_begun() {
+    let mut set = Set::new(SetPolicy::new());
+    for _ in 0..10 {
+        insert(&mut set, 0, 30);
+    }
+    insert(&mut set, 51, 30);
+    assert_eq!(sizes(&calls(&mut set, 15_000)), [10]);
+    assert_eq!(sizes(&calls(&mut set, 15_051)), [1]);
+}
+
+#[test]
+fn the_slack_is_at_most_a_hundredth_of_the_span() {
+    let mut set = Set::new(SetPolicy::new());
+    for _ in 0..10 {
+        insert(&mut set, 0, 2);
+    }
+    insert(&mut set, 21, 2);
+    assert_eq!(sizes(&calls(&mut set, 1_000)), [10], "a hundredth of 2 s is 20 ms");
+    assert_eq!(sizes(&calls(&mut set, 1_021)), [1]);
+}
+
+#[test]
+fn one_that_would_send_nothing_is_skipped() {
+    let mut set = Set::new(SetPolicy::new());
+    insert(&mut set, 0, 58);
+    let short = policy().extension(visibility(10)).unwrap();
+    set.insert(&short, Received::new(ms(0), visibility(60)), 0, ms(0));
+    let taken = calls(&mut set, 29_000);
+    assert_eq!(sizes(&taken), [1]);
+    // Its middle, 30 s, passes without a call; it goes at 60 - 10/2.
+    set.handle_answer(taken[0].id, Answer::Done, ms(29_100));
+    assert_eq!(calls(&mut set, 30_000), []);
+    assert_eq!(set.poll_timeout(), Some(ms(55_000)));
+}
+
+#[test]
+fn deletes_and_extensions_travel_in_calls_of_their_own() {
+    let mut set = Set::new(SetPolicy::new());
+    let deleted = insert(&mut set, 0, 30);
+    let released = insert(&mut set, 0, 30);
+    insert(&mut set, 0, 30);
+    set.delete(deleted, ms(15_000)).unwrap();
+    set.release(released, visibility(5), ms(15_000)).unwrap();
+    let taken = calls(&mut set, 15_000);
+    assert_eq!(
+        taken.iter().map(|call| call.kind).collect::<Vec<_>>(),
+        [CallKind::Delete, CallKind::ChangeVisibility]
+    );
+    assert_eq!(keys(&taken[0]), [deleted]);
+    assert_eq!(sizes(&taken), [1, 2]);
+    let release = taken[1].entries.iter().find(|entry| entry.key == released).unwrap();
+    assert_eq!(release.ask, Ask::Release { after: visibility(5) });
+}
+
+#[test]
+fn a_delete_overtakes_an_extension_in_flight() {
+    let mut set = Set::new(SetPolicy::new());
+    let key = insert(&mut set, 0, 30);
+    let extension = calls(&mut set, 15_000)[0];
+    set.delete(key, ms(15_100)).unwrap();
+    let delete = calls(&mut set, 15_100)[0];
+    assert_eq!(delete.kind, CallKind::Delete);
+    set.handle_answer(extension.id, Answer::Failed(Failure::Gone), ms(15_200));
+    assert_eq!(events(&mut set, 15_200).iter().filter(|it| matches!(it, Event::Stopped { .. })).count(), 0);
+    set.handle_answer(delete.id, Answer::Done, ms(15_300));
+    let told = events(&mut set, 15_300);
+    assert!(
+        matches!(told[..], [Event::Stopped { ended, .. }] if ended.reason == StopReason::Deleted),
+        "{told:?}"
+    );
+}
