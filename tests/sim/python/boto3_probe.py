@@ -166,7 +166,30 @@ def handles():
     assert text == 'The input receipt handle "garbage" is not a valid receipt handle.'
 
 
-probes = [queues, round_trip, visibility, batches, dead_letters, handles]
+def fifo():
+    url = client.create_queue(
+        QueueName=f"fifo-{run}.fifo", Attributes={"FifoQueue": "true", "ContentBasedDeduplication": "true"}
+    )["QueueUrl"]
+    sent = [
+        client.send_message(QueueUrl=url, MessageBody=body, MessageGroupId=body[0]) for body in ("a1", "a2", "b1", "a1")
+    ]
+    assert sent[3]["MessageId"] == sent[0]["MessageId"] and sent[3]["SequenceNumber"] == sent[0]["SequenceNumber"]
+    first = one(url, MessageSystemAttributeNames=["All"], VisibilityTimeout=1)
+    assert first["Body"] == "a1" and first["Attributes"]["MessageGroupId"] == "a"
+    assert first["Attributes"]["SequenceNumber"] == sent[0]["SequenceNumber"]
+    assert len(first["Attributes"]["MessageDeduplicationId"]) == 64
+    assert one(url)["Body"] == "b1", "a2 is held back"
+    time.sleep(1.1)
+    code, text, _ = refused(client.delete_message, QueueUrl=url, ReceiptHandle=first["ReceiptHandle"])
+    assert code == "InvalidParameterValue" and text.endswith("Reason: The receipt handle has expired."), text
+    messages = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, ReceiveRequestAttemptId="1")["Messages"]
+    again = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, ReceiveRequestAttemptId="1")["Messages"]
+    assert [m["Body"] for m in messages] == ["a1", "a2"]
+    assert [m["ReceiptHandle"] for m in messages] == [m["ReceiptHandle"] for m in again]
+    assert refused(client.send_message, QueueUrl=url, MessageBody="x")[0] == "MissingParameter"
+
+
+probes = [queues, round_trip, visibility, batches, dead_letters, handles, fifo]
 for probe in probes:
     probe()
     print(f"ok {probe.__name__}", flush=True)
