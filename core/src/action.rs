@@ -114,7 +114,7 @@ impl fmt::Display for StopReason {
 }
 
 /// How and when a lease ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Ended {
     /// Why.

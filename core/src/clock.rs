@@ -6,7 +6,7 @@ use crate::time::{Moment, nanos};
 ///
 /// The machines live on the inner clock. A gap moves the inner clock forward instead of every instant they
 /// hold backward: the same, in one place, and nothing can fall off the origin.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Clock {
     seen: Moment,
     gaps: u64,

@@ -27,6 +27,9 @@ use state::{DueSettle, Notice, Sent};
 ///
 /// For more than a few deliveries use a [`LeaseSet`](crate::LeaseSet): it shares calls between them.
 ///
+/// It is a plain value: copies go ways of their own, and equal ones do the same from here on. So a model
+/// checker can try whatever may happen to it.
+///
 /// ```
 /// use sqs_lease_core::{Action, Lease, Moment, Policy, Received, StopReason, Visibility};
 ///
@@ -55,7 +58,7 @@ use state::{DueSettle, Notice, Sent};
 /// assert_eq!(lease.poll_timeout(), None);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lease {
     clock: Clock,
     serial: u32,

@@ -122,7 +122,7 @@ pub(crate) fn checked_extension(extension: Visibility) -> Result<(), PolicyError
 }
 
 /// The guard as it was set: nanoseconds, or the default that follows the span.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Guard(u64);
 
 impl Guard {

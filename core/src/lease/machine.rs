@@ -26,7 +26,7 @@ const DENIED_BACK_OFF: u64 = 30 * NANOS_PER_SEC;
 const LIMIT_STEP: u64 = 10 * NANOS_PER_SEC;
 const LIMIT_STEP_SECS: u32 = 10;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Machine {
     /// The earliest instant at which SQS may hand the message to somebody else.
     end: Moment,

@@ -4,21 +4,21 @@ use crate::action::StopReason;
 use crate::time::Moment;
 use crate::visibility::Visibility;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Untold {
     pub(super) denied: bool,
     pub(super) limit: bool,
     pub(super) stop: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Warned {
     pub(super) denied: bool,
     pub(super) limit: bool,
 }
 
 /// Where the extending stands.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Renewal {
     /// Due in the middle of the timeout.
     Middle(Moment),
@@ -29,7 +29,7 @@ pub(super) enum Renewal {
     Over,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ExtensionInFlight {
     pub(super) call: InFlight,
     pub(super) by: Visibility,
@@ -38,7 +38,7 @@ pub(super) struct ExtensionInFlight {
     pub(super) is_final: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct InFlight {
     pub(super) serial: u32,
     pub(super) sent: Moment,
@@ -46,7 +46,7 @@ pub(super) struct InFlight {
 }
 
 /// Where the settling stands.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Settle {
     None,
     Delete {
@@ -62,7 +62,7 @@ pub(super) enum Settle {
     },
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum SettleCall {
     Due(Moment),
     InFlight {
