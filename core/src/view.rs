@@ -63,9 +63,22 @@ impl LeaseView<'_> {
         self.machine.is_settling()
     }
 
+    /// Whether it was a delete that was asked for.
+    pub fn is_deleting(&self) -> bool {
+        self.machine.is_deleting()
+    }
+
     /// How and when it ended.
     pub fn ended(&self) -> Option<Ended> {
         self.machine.ended().map(|ended| self.outer(ended))
+    }
+
+    /// The same by the clock alone: also of a lease that has run out at `now` and was not driven since.
+    pub fn ended_by(&self, now: Moment) -> Option<Ended> {
+        let machine = self.machine;
+        let is_over = || self.clock.peek(now) >= machine.held_until();
+        let ended = machine.ended().or_else(|| is_over().then(|| machine.coming_end()));
+        ended.map(|ended| self.outer(ended))
     }
 
     fn outer(&self, ended: Ended) -> Ended {

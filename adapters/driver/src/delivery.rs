@@ -1,19 +1,16 @@
 use std::fmt;
-use std::future::Future;
-use std::sync::Arc;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
-use sqs_lease_core::{
-    Ended, Failure, LeaseKey, Moment, PolicyError, SettleError as Refused, StopReason, Visibility,
-};
-use std::pin::pin;
+use sqs_lease_core::{Ended, LeaseKey, Moment, PolicyError, SettleError as Refused, StopReason, Visibility};
 
+use crate::handle::{Asked, Handle};
 use crate::keeper::OnDrop;
-use crate::late::Late;
 use crate::receipt::About;
 use crate::settle::{LateDelete, Loss, SettleError};
-use crate::shared::{State, User};
+use crate::shared::User;
 
 /// A delivery that is kept: the message and its lease.
 ///
@@ -25,13 +22,6 @@ use crate::shared::{State, User};
 pub struct Delivery<M> {
     message: M,
     lease: Handle,
-}
-
-struct Handle {
-    user: User,
-    key: LeaseKey,
-    on_drop: OnDrop,
-    about: About,
 }
 
 impl<M> Delivery<M> {
@@ -99,13 +89,13 @@ impl<M> Delivery<M> {
         self.lease.look(|state, key, now| state.set.lease(key).map_or(now, |lease| lease.held_until()))
     }
 
-    /// How and when the lease ended; `None` while it is held or being settled.
+    /// How and when the lease ended, by the clock; `None` while it is held or being settled.
     pub fn ended(&self) -> Option<Ended> {
         self.lease.ended()
     }
 
-    /// The loss of the delivery, without waiting; `None` while it is held, and after a settle. After a suspension of the
-    /// machine the loop says so when it wakes next; [`is_held`](Self::is_held) goes by the clock.
+    /// The loss of the delivery, without waiting; `None` while it is held, and after a settle. By the clock, so it is right
+    /// at once after a suspension of the machine.
     pub fn loss(&self) -> Option<Loss> {
         self.ended().filter(|ended| ended.reason.is_loss()).map(Loss::from)
     }
@@ -122,8 +112,13 @@ impl<M> Delivery<M> {
 
     /// Runs a handler as long as the delivery is held.
     ///
-    /// It gives the handler's result, or drops the handler at the loss. It works without a task that
-    /// [runs](crate::Keeper::run) the keeper; then a handler that blocks its thread starves its own lease.
+    /// It gives the handler's result, or drops the handler at the loss. Before each step of the handler it looks at the
+    /// clock: after a suspension of the machine, a handler whose delivery is lost meanwhile does not go on. A handler
+    /// that comes to its end in the very step in which the delivery was lost has done the work, and its result is given;
+    /// [`loss`](Self::loss) tells, and so does [`delete`](Self::delete).
+    ///
+    /// It works without a task that [runs](crate::Keeper::run) the keeper; then a handler that blocks its thread starves
+    /// its own lease.
     ///
     /// # Errors
     /// The loss.
@@ -133,10 +128,17 @@ impl<M> Delivery<M> {
             kept.started = true;
         }
         let work = async {
-            match select(pin!(handler), pin!(self.lease.loss())).await {
-                Either::Left((output, _)) => Ok(output),
-                Either::Right((loss, _)) => Err(loss),
-            }
+            let (mut handler, mut lost) = (pin!(handler), pin!(self.lease.loss()));
+            poll_fn(|cx| {
+                if let Some(loss) = self.loss() {
+                    return Poll::Ready(Err(loss));
+                }
+                match handler.as_mut().poll(cx) {
+                    Poll::Ready(output) => Poll::Ready(Ok(output)),
+                    Poll::Pending => lost.as_mut().poll(cx).map(Err),
+                }
+            })
+            .await
         };
         engine.drive_while(work).await.unwrap_or_else(|_over| Err(self.lease.abandoned()))
     }
@@ -213,139 +215,30 @@ impl<M> Delivery<M> {
         }
     }
 
-    /// As [`leave`](Self::leave), also where somebody else still has a hold of it.
+    /// Leaves it, unless it is settled or lost already.
     pub(crate) fn let_go(&self) {
-        let key = self.lease.key;
-        // A lease that is over needs no letting go.
-        let _ = self.lease.user.0.with(|state, now| state.set.leave(key, now));
+        // Then there is nothing to let go.
+        let _ = self.leave();
     }
 
     /// Lets go without a call: the timeout runs out, and SQS hands the message on.
-    pub fn leave(mut self) -> M {
-        self.lease.on_drop = OnDrop::Leave;
-        self.message
-    }
-}
-
-/// What became of asking for a settle.
-enum Asked {
-    Now,
-    Before,
-    Ended { ended: Ended, late: Option<Arc<Late>>, now: Moment },
-}
-
-impl Handle {
-    fn look<R>(&self, look: impl FnOnce(&State, LeaseKey, Moment) -> R) -> R {
-        let now = self.user.0.now();
-        look(&self.user.0.lock(), self.key, now)
-    }
-
-    fn ended(&self) -> Option<Ended> {
-        self.look(|state, key, _| state.set.lease(key).and_then(|lease| lease.ended()))
-    }
-
-    /// Waits for the end of the lease, without driving.
-    async fn end(&self) -> Ended {
-        loop {
-            let listener = {
-                let state = self.user.0.lock();
-                match state.set.lease(self.key).and_then(|lease| lease.ended()) {
-                    Some(ended) => return ended,
-                    None => state.set.get(self.key).map(|kept| kept.ended.listen()),
-                }
-            };
-            match listener {
-                Some(listener) => listener.await,
-                // The handle is what keeps it in the set.
-                None => std::future::pending().await,
+    ///
+    /// # Errors
+    /// The delivery was lost before, or another settle was asked for.
+    pub fn leave(&self) -> Result<(), SettleError> {
+        let key = self.lease.key;
+        self.lease.user.0.with(|state, now| match state.set.leave(key, now) {
+            Ok(())
+            | Err(Refused::Ended(Ended { reason: StopReason::Left | StopReason::ZeroTimeout, .. })) => Ok(()),
+            Err(Refused::Ended(ended)) => {
+                Err(SettleError::after(ended, StopReason::Left, now, LateDelete::NotSent))
             }
-        }
-    }
-
-    /// Waits for the loss, without driving.
-    async fn loss(&self) -> Loss {
-        let ended = self.end().await;
-        if ended.reason.is_loss() { Loss::from(ended) } else { std::future::pending().await }
-    }
-
-    async fn lost(&self) -> Loss {
-        let driven = self.user.0.engine.drive_while(self.loss()).await;
-        driven.unwrap_or_else(|_over| self.abandoned())
-    }
-
-    /// Nobody keeps the delivery any more: the loop has died.
-    fn abandoned(&self) -> Loss {
-        self.ended().map_or_else(|| Loss { reason: StopReason::Left, at: self.user.0.now() }, Loss::from)
-    }
-
-    async fn settled(&self, wanted: StopReason) -> Result<(), SettleError> {
-        match self.user.0.engine.drive_while(self.end()).await {
-            Ok(ended) if ended.reason == wanted => Ok(()),
-            Ok(Ended { reason, .. }) if reason.is_loss() => Err(SettleError::NotConfirmed { reason }),
-            Ok(Ended { reason, .. }) => Err(SettleError::AlreadySettled { how: reason }),
-            Err(_over) => Err(SettleError::Abandoned),
-        }
-    }
-
-    /// A delete outside the lease, where one makes sense: at most once.
-    fn late(&self, state: &mut State, ended: Ended) -> Option<Arc<Late>> {
-        let makes_sense = match ended.reason {
-            StopReason::ZeroTimeout => true,
-            // A FIFO queue refuses it, and where SQS said that the delivery is gone there is nothing to delete.
-            StopReason::Expired | StopReason::Limit => !self.user.0.is_fifo,
-            _ => false,
-        };
-        let kept = state.set.get_mut(self.key).filter(|_| makes_sense)?;
-        if kept.late.is_none() {
-            let late = Arc::new(Late::new(kept.receipt_handle.clone()));
-            kept.late = Some(Arc::clone(&late));
-            state.late.push_back(late);
-        }
-        state.set.get(self.key)?.late.clone()
-    }
-
-    async fn delete_late(
-        &self,
-        ended: Ended,
-        late: Option<Arc<Late>>,
-        now: Moment,
-    ) -> Result<(), SettleError> {
-        let late = match late {
-            None => LateDelete::NotSent,
-            Some(late) => match self.user.0.engine.drive_while(late.wait()).await {
-                Ok(Ok(())) => LateDelete::Accepted,
-                Ok(Err(Failure::Transient)) => LateDelete::NotAnswered,
-                Ok(Err(_)) => LateDelete::Refused,
-                Err(_over) => return Err(SettleError::Abandoned),
-            },
-        };
-        match (ended.reason, late) {
-            (StopReason::Deleted, _) | (StopReason::ZeroTimeout, LateDelete::Accepted) => Ok(()),
-            _ => Err(SettleError::after(ended, StopReason::Deleted, now, late)),
-        }
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        let (key, on_drop) = (self.key, self.on_drop);
-        let removed = self.user.0.with(|state, now| {
-            let is_settling = state.set.lease(key).is_some_and(|it| it.is_settling() && it.ended().is_none());
-            let settles = is_settling
-                || match on_drop {
-                    OnDrop::Leave => false,
-                    OnDrop::Release(after) => state.set.release(key, after, now).is_ok(),
-                };
-            if settles {
-                if let Some(kept) = state.set.get_mut(key) {
-                    kept.detached = true;
-                }
-                None
-            } else {
-                state.set.remove(key)
+            Err(_settling) => {
+                let deletes = state.set.lease(key).is_some_and(|lease| lease.is_deleting());
+                let how = if deletes { StopReason::Deleted } else { StopReason::Released };
+                Err(SettleError::AlreadySettled { how })
             }
-        });
-        drop(removed);
+        })
     }
 }
 

@@ -38,6 +38,7 @@ mod consumer;
 mod delivery;
 mod drive;
 mod engine;
+mod handle;
 mod keeper;
 mod late;
 mod log;

@@ -356,9 +356,8 @@ impl Machine {
 
     fn end_if(&mut self, is_over: bool) {
         if is_over && self.ended.is_none() {
-            let held_until = self.held_until();
-            let at_limit = self.spent || held_until == self.limit;
-            self.stop(if at_limit { StopReason::Limit } else { StopReason::Expired }, held_until);
+            let Ended { reason, at } = self.coming_end();
+            self.stop(reason, at);
         }
     }
 

@@ -164,7 +164,7 @@ impl<S: Source> Shell<S> {
                     message_id, receive_count,
                     "a duplicate of a message that is in work here: left to its timeout"
                 );
-                delivery.leave();
+                delivery.let_go();
                 continue;
             };
             self.crew.insert(id, Member { delivery: Arc::new(delivery), stop: None });

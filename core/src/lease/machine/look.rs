@@ -1,7 +1,7 @@
 //! What can be seen of a lease without changing it.
 
 use super::{Machine, WORTHWHILE};
-use crate::action::Ended;
+use crate::action::{Ended, StopReason};
 use crate::lease::state::{
     DueSettle, ExtensionInFlight, InFlight, Plan, Renewal, Settle, SettleCall, Waiting,
 };
@@ -11,6 +11,13 @@ use crate::visibility::Visibility;
 impl Machine {
     pub(crate) fn ended(&self) -> Option<Ended> {
         self.ended
+    }
+
+    /// How it ends unless an extension is acknowledged before.
+    pub(crate) fn coming_end(&self) -> Ended {
+        let at = self.held_until();
+        let at_limit = self.spent || at == self.limit;
+        Ended { reason: if at_limit { StopReason::Limit } else { StopReason::Expired }, at }
     }
 
     pub(crate) fn end(&self) -> Moment {

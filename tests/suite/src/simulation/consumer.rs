@@ -319,7 +319,8 @@ impl Consumer {
             10 => {
                 self.let_go(&handle);
                 self.end(&handle, end(false, 0));
-                delivery.leave();
+                // A client that stopped until now may have lost it meanwhile.
+                let _ = delivery.leave();
             }
             _ => {
                 self.let_go(&handle);

@@ -1,0 +1,141 @@
+//! The lease behind a [`Delivery`](crate::Delivery), without its message.
+
+use std::sync::Arc;
+
+use sqs_lease_core::{Ended, Failure, LeaseKey, Moment, StopReason};
+
+use crate::keeper::OnDrop;
+use crate::late::Late;
+use crate::receipt::About;
+use crate::settle::{LateDelete, Loss, SettleError};
+use crate::shared::{State, User};
+
+pub(crate) struct Handle {
+    pub(crate) user: User,
+    pub(crate) key: LeaseKey,
+    pub(crate) on_drop: OnDrop,
+    pub(crate) about: About,
+}
+
+/// What became of asking for a settle.
+pub(crate) enum Asked {
+    Now,
+    Before,
+    Ended { ended: Ended, late: Option<Arc<Late>>, now: Moment },
+}
+
+impl Handle {
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&State, LeaseKey, Moment) -> R) -> R {
+        let now = self.user.0.now();
+        look(&self.user.0.lock(), self.key, now)
+    }
+
+    /// By the clock: the loop may not have woken since.
+    pub(crate) fn ended(&self) -> Option<Ended> {
+        self.look(|state, key, now| state.set.lease(key).and_then(|lease| lease.ended_by(now)))
+    }
+
+    /// Waits for the end of the lease, without driving.
+    pub(crate) async fn end(&self) -> Ended {
+        loop {
+            let listener = {
+                let state = self.user.0.lock();
+                match state.set.lease(self.key).and_then(|lease| lease.ended()) {
+                    Some(ended) => return ended,
+                    None => state.set.get(self.key).map(|kept| kept.ended.listen()),
+                }
+            };
+            match listener {
+                Some(listener) => listener.await,
+                // The handle is what keeps it in the set.
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Waits for the loss, without driving.
+    pub(crate) async fn loss(&self) -> Loss {
+        let ended = self.end().await;
+        if ended.reason.is_loss() { Loss::from(ended) } else { std::future::pending().await }
+    }
+
+    pub(crate) async fn lost(&self) -> Loss {
+        let driven = self.user.0.engine.drive_while(self.loss()).await;
+        driven.unwrap_or_else(|_over| self.abandoned())
+    }
+
+    /// Nobody keeps the delivery any more: the loop has died.
+    pub(crate) fn abandoned(&self) -> Loss {
+        self.ended().map_or_else(|| Loss { reason: StopReason::Left, at: self.user.0.now() }, Loss::from)
+    }
+
+    pub(crate) async fn settled(&self, wanted: StopReason) -> Result<(), SettleError> {
+        match self.user.0.engine.drive_while(self.end()).await {
+            Ok(ended) if ended.reason == wanted => Ok(()),
+            Ok(Ended { reason, .. }) if reason.is_loss() => Err(SettleError::NotConfirmed { reason }),
+            Ok(Ended { reason, .. }) => Err(SettleError::AlreadySettled { how: reason }),
+            Err(_over) => Err(SettleError::Abandoned),
+        }
+    }
+
+    /// A delete outside the lease, where one makes sense: at most once.
+    pub(crate) fn late(&self, state: &mut State, ended: Ended) -> Option<Arc<Late>> {
+        let makes_sense = match ended.reason {
+            StopReason::ZeroTimeout => true,
+            // A FIFO queue refuses it, and where SQS said that the delivery is gone there is nothing to delete.
+            StopReason::Expired | StopReason::Limit => !self.user.0.is_fifo,
+            _ => false,
+        };
+        let kept = state.set.get_mut(self.key).filter(|_| makes_sense)?;
+        if kept.late.is_none() {
+            let late = Arc::new(Late::new(kept.receipt_handle.clone()));
+            kept.late = Some(Arc::clone(&late));
+            state.late.push_back(late);
+        }
+        state.set.get(self.key)?.late.clone()
+    }
+
+    pub(crate) async fn delete_late(
+        &self,
+        ended: Ended,
+        late: Option<Arc<Late>>,
+        now: Moment,
+    ) -> Result<(), SettleError> {
+        let late = match late {
+            None => LateDelete::NotSent,
+            Some(late) => match self.user.0.engine.drive_while(late.wait()).await {
+                Ok(Ok(())) => LateDelete::Accepted,
+                Ok(Err(Failure::Transient)) => LateDelete::NotAnswered,
+                Ok(Err(_)) => LateDelete::Refused,
+                Err(_over) => return Err(SettleError::Abandoned),
+            },
+        };
+        match (ended.reason, late) {
+            (StopReason::Deleted, _) | (StopReason::ZeroTimeout, LateDelete::Accepted) => Ok(()),
+            _ => Err(SettleError::after(ended, StopReason::Deleted, now, late)),
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let (key, on_drop) = (self.key, self.on_drop);
+        let removed = self.user.0.with(|state, now| {
+            let is_settling = state.set.lease(key).is_some_and(|it| it.is_settling() && it.ended().is_none());
+            let settles = is_settling
+                || match on_drop {
+                    OnDrop::Leave => false,
+                    OnDrop::Release(after) => state.set.release(key, after, now).is_ok(),
+                };
+            if settles {
+                if let Some(kept) = state.set.get_mut(key) {
+                    kept.detached = true;
+                }
+                None
+            } else {
+                state.set.remove(key)
+            }
+        });
+        drop(removed);
+    }
+}
