@@ -17,6 +17,7 @@ mod advance;
 mod denials;
 mod event;
 mod lane;
+mod linger;
 mod policy;
 mod share;
 
@@ -25,6 +26,7 @@ pub use policy::{SetPolicy, SetPolicyError};
 
 use denials::Denials;
 use lane::Lane;
+use linger::Lingering;
 
 /// The leases of one queue, behind one wake-up time, one stream of events, and calls of up to ten entries.
 ///
@@ -78,6 +80,7 @@ pub struct LeaseSet<T> {
     others: Schedule,
     deletes: Lane,
     changes: Lane,
+    lingering: Lingering,
     calls: Slots<OpenCall>,
     /// When open calls are given up.
     closing: Schedule,
@@ -113,6 +116,7 @@ impl<T> LeaseSet<T> {
             others: Schedule::default(),
             deletes: Lane::new(policy.deletes),
             changes: Lane::new(policy.changes),
+            lingering: Lingering::default(),
             calls: Slots::new(),
             closing: Schedule::default(),
             events: VecDeque::new(),
@@ -149,6 +153,7 @@ impl<T> LeaseSet<T> {
         self.others.remove(slot);
         self.deletes.dequeue(slot);
         self.changes.dequeue(slot);
+        self.lingering.remove(slot);
         Some(held.value)
     }
 
@@ -226,6 +231,7 @@ impl<T> LeaseSet<T> {
             first(&self.middles),
             first(&self.others),
             first(&self.closing),
+            self.lingering.due_at(),
             self.deletes.sendable_at(seen),
             self.changes.sendable_at(seen),
         ]
@@ -320,6 +326,9 @@ impl<T> LeaseSet<T> {
         let result = settle(&mut held.machine, now);
         let result = result
             .map_err(|error| LeaseView { clock: &self.clock, machine: &held.machine }.outer_error(error));
+        if result.is_ok() {
+            self.linger(key.0, now);
+        }
         self.place(key.0, now);
         result
     }

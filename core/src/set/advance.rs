@@ -1,7 +1,7 @@
 //! Time passing in a set: which lease is driven, what it has to tell, and where it then belongs.
 
 use super::{Counted, Event, LeaseSet, SETTLE_PATIENCE};
-use crate::call::LeaseKey;
+use crate::call::{CallKind, LeaseKey};
 use crate::failure::Failure;
 use crate::lease::state::{DueSettle, Notice, Plan, Waiting};
 use crate::slots::Key;
@@ -15,6 +15,10 @@ impl<T> LeaseSet<T> {
             if let Some((key, _)) = self.leases.at_mut(node.slot) {
                 self.run(key, now);
             }
+            return true;
+        }
+        if let Some(slot) = self.lingering.pop_due(now) {
+            self.place_slot(slot, now);
             return true;
         }
         if let Some(node) = self.closing.pop_due(now) {
@@ -76,12 +80,16 @@ impl<T> LeaseSet<T> {
         let waits = matches!(plan_is_due, Some(Plan::Warn | Plan::Wait(_))) && deletes;
 
         let held_until = machine.held_until();
-        if deletes {
+        // What is no longer to be settled waits for no company.
+        if !deletes && !releases {
+            self.lingering.remove(slot);
+        }
+        if deletes && !self.lingering.has(CallKind::Delete, slot) {
             self.deletes.enqueue(slot, held_until);
         } else {
             self.deletes.dequeue(slot);
         }
-        if releases {
+        if releases && !self.lingering.has(CallKind::ChangeVisibility, slot) {
             self.changes.enqueue(slot, held_until.min(now.plus_nanos(SETTLE_PATIENCE)));
         } else if extends {
             self.changes.enqueue(slot, held_until);

@@ -16,14 +16,18 @@ use core::time::Duration;
 pub struct SetPolicy {
     pub(crate) coalesce: u8,
     pub(crate) slack: Duration,
+    pub(crate) linger: Duration,
     pub(crate) changes: u16,
     pub(crate) deletes: u16,
 }
 
+const LONGEST_LINGER: Duration = Duration::from_secs(10);
+
 impl SetPolicy {
-    /// A tenth of the timeout, 50 ms, 128 and 64 calls.
+    /// A tenth of the timeout, 50 ms, no lingering, 128 and 64 calls.
     pub const fn new() -> Self {
-        Self { coalesce: 10, slack: Duration::from_millis(50), changes: 128, deletes: 64 }
+        let slack = Duration::from_millis(50);
+        Self { coalesce: 10, slack, linger: Duration::ZERO, changes: 128, deletes: 64 }
     }
 
     /// How much before its middle an extension may go to fill a call that another lease needs, in percent of
@@ -46,6 +50,21 @@ impl SetPolicy {
     #[must_use]
     pub const fn slack(self, slack: Duration) -> Self {
         Self { slack, ..self }
+    }
+
+    /// How long a delete or a release may wait for others to share its call, 0 to 10 s; by default 0.
+    ///
+    /// Without it settles that are asked for at the same time share a call all the same. Lingering ends early where ten
+    /// are there, where a call of the kind is made anyway, and after a tenth of what is left of the lease. Leases are
+    /// kept meanwhile.
+    ///
+    /// # Errors
+    /// More than 10 s.
+    pub const fn linger(self, linger: Duration) -> Result<Self, SetPolicyError> {
+        if linger.as_nanos() > LONGEST_LINGER.as_nanos() {
+            return Err(SetPolicyError::Linger(linger));
+        }
+        Ok(Self { linger, ..self })
     }
 
     /// How many `ChangeMessageVisibilityBatch` calls may be under way at once, at least 1; by default 128.
@@ -83,6 +102,8 @@ impl Default for SetPolicy {
 pub enum SetPolicyError {
     /// More than a quarter of the timeout.
     Coalesce(u8),
+    /// Longer than a settle may wait.
+    Linger(Duration),
     /// No call at all allowed in flight.
     NoCalls,
 }
@@ -93,6 +114,7 @@ impl fmt::Display for SetPolicyError {
             Self::Coalesce(given) => {
                 write!(f, "coalesce of {given} % is out of range: 0 to 25 % of the timeout")
             }
+            Self::Linger(given) => write!(f, "a linger of {given:?} is out of range: 0 to 10 s"),
             Self::NoCalls => f.write_str("0 calls in flight is out of range: at least 1"),
         }
     }

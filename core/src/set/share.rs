@@ -32,6 +32,7 @@ impl<T> LeaseSet<T> {
                 }
             }
         }
+        self.take_along(kind, &mut entries, now);
         let is_awake = !entries.is_empty() || self.changes.taken_at == Some(now);
         if kind == CallKind::ChangeVisibility && self.policy.coalesce > 0 && is_awake {
             self.draw_forward(&mut entries, now);

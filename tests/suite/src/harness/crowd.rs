@@ -57,17 +57,19 @@ impl Crowd {
     fn new(bytes: &mut Bytes<'_>) -> Self {
         let percent = bytes.pick(&[10_u8, 0, 25, 1]);
         let bound = bytes.pick(&[64_u16, 1, 2]);
+        let linger = Duration::from_millis(bytes.pick(&[0, 0, 0, 200, 10_000]));
         let policy = SetPolicy::new()
             .coalesce(percent)
             .and_then(|it| it.changes_in_flight(bound))
             .and_then(|it| it.deletes_in_flight(bound))
+            .and_then(|it| it.linger(linger))
             .expect("in range")
             .slack(Duration::from_millis(bytes.pick(&[50, 0, 60_000])));
         Self {
             set: LeaseSet::new(policy),
             percent: u64::from(percent),
             bounds: [usize::from(bound); 2],
-            is_exact: percent == 0 && bound == 64,
+            is_exact: percent == 0 && bound == 64 && linger.is_zero(),
             was_throttled: false,
             now: 1_000_000 * SEC,
             driven_at: 1_000_000 * SEC,

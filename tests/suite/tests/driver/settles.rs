@@ -1,9 +1,11 @@
 //! Deletes, releases, and deliveries that are let go.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use sqs_lease_driver::{Failure, LateDelete, OnDrop, SettleError, StopReason};
+use sqs_lease_driver::{Failure, LateDelete, OnDrop, Refusal, SetPolicy, SettleError, StopReason};
 use sqs_lease_suite::scripted::{ScriptedQueue, Then};
 
 use crate::scene::*;
@@ -160,4 +162,33 @@ fn a_delete_that_nobody_confirms_is_told_as_such() {
     });
     assert_eq!(settled, Err(SettleError::NotConfirmed { reason: StopReason::Expired }));
     assert_eq!(scene.time.millis(), 30_000);
+}
+
+/// One call for those that were asked for within the linger, and each caller learns of its own.
+#[test]
+fn settles_that_linger_share_a_call_and_each_has_its_own_result() {
+    let calls = SetPolicy::new().linger(Duration::from_millis(200)).unwrap();
+    let mut scene = scene_with(no_guard().calls(calls), |queue| queue);
+    let gone = Some(Err(Refusal::new(Failure::Gone, "ReceiptHandleIsInvalid")));
+    let later = Some(Err(Refusal::new(Failure::Transient, "InternalError")));
+    scene.queue.then([Then::entries(vec![Some(Ok(())), gone, later])]);
+    let held = ["a", "b", "c"].map(|name| scene.hold(name, 30));
+    let (time, spawner) = (scene.time.clone(), scene.world.spawner());
+    let results = Rc::new(RefCell::new(Vec::new()));
+    let noted = Rc::clone(&results);
+    scene.world.run(async move {
+        for (delivery, at) in held.into_iter().zip([1000, 1100, 1150]) {
+            let (time, noted) = (time.clone(), Rc::clone(&noted));
+            let asked = time.sleep(Duration::from_millis(at));
+            spawner.spawn(async move {
+                asked.await;
+                let result = delivery.delete().await;
+                noted.borrow_mut().push((time.millis(), result));
+            });
+        }
+        time.sleep(seconds(10)).await;
+    });
+    let refused = Err(SettleError::NotConfirmed { reason: StopReason::Refused });
+    assert_eq!(*results.borrow(), [(1300, Ok(())), (1300, refused), (2400, Ok(()))]);
+    assert_eq!(scene.queue.calls(), ["1200 delete a, b, c", "2300 delete c"]);
 }

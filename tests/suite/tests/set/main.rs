@@ -6,6 +6,7 @@ use sqs_lease_core::{Call, Event, LeaseKey, LeaseSet, Moment, Policy, Received, 
 
 mod bounds;
 mod late;
+mod linger;
 mod sharing;
 
 type Set = LeaseSet<u32>;
