@@ -76,6 +76,7 @@ mod network;
 mod polls;
 mod server;
 mod service;
+mod shared;
 mod wire;
 
 pub use fault::Fault;

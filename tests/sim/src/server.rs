@@ -1,12 +1,12 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use async_channel::{Receiver, Sender};
+use async_channel::Sender;
 use async_executor::Executor;
 use async_io::Async;
 use sqs_lease_core::Moment;
@@ -14,14 +14,16 @@ use sqs_lease_core::Moment;
 use crate::fault::Fault;
 use crate::http;
 use crate::model::{Error, Model, Settings};
-use crate::service::{Caller, Reply, Service};
-use crate::wire::{Action, Request};
+use crate::shared::{Shared, keep_time};
+use crate::wire::Action;
 
 /// A simulated SQS on loopback, for the SDK of any language.
 ///
-/// It listens on 127.0.0.1 and nowhere else, speaks AWS JSON 1.0 without TLS, and takes any credentials. It runs on threads of
-/// its own (two unless told otherwise, however many long polls wait), so that it works under every runtime and under none.
-/// Dropping it closes all connections and ends the threads.
+/// It listens on 127.0.0.1 unless it is told otherwise, speaks AWS JSON 1.0 without TLS, and takes any credentials. It runs on
+/// threads of its own (two unless told otherwise, however many long polls wait), so that it works under every runtime and under
+/// none. Dropping it closes all connections and ends the threads.
+///
+/// Tests in other languages do over HTTP what the methods here do: `GET /` on it says how.
 ///
 /// ```
 /// use sqs_lease_sim::{Receive, Server};
@@ -49,10 +51,10 @@ pub struct Server {
 impl Server {
     /// A server that is still to be told how it differs from SQS.
     pub fn builder() -> Builder {
-        Builder { settings: Settings::default(), port: 0, manual: false, threads: 2 }
+        Builder::default()
     }
 
-    /// Where the server listens: `http://127.0.0.1:PORT`, for a client's `endpoint_url`.
+    /// Where a client on this machine finds the server: `http://127.0.0.1:PORT` as a rule, for its `endpoint_url`.
     pub fn endpoint_url(&self) -> &str {
         &self.endpoint_url
     }
@@ -74,12 +76,7 @@ impl Server {
     ///
     /// Long polls learn what has become visible.
     pub fn model<R>(&self, look: impl FnOnce(&mut Model, Moment) -> R) -> R {
-        let mut state = self.shared.state();
-        let now = state.now();
-        let result = look(&mut state.service.model, now);
-        state.service.handle_timeout(now);
-        self.shared.answer(state);
-        result
+        self.shared.with(|state, now| look(&mut state.service.model, now))
     }
 
     /// The server's time. Its origin is the server's start.
@@ -92,12 +89,12 @@ impl Server {
     /// Whatever falls due on the way happens at its own time and in order: each long poll gets its message at the moment at
     /// which that becomes visible. When this returns, all of it has happened, and the answers are on their way.
     pub fn advance(&self, by: Duration) {
-        self.shared.advance(by);
+        self.shared.with(|state, _| state.advance(by));
     }
 
     /// Lets something go wrong with the requests that come from now on.
     pub fn inject(&self, fault: Fault) {
-        self.shared.state().service.faults.push(fault);
+        self.shared.state().service.faults.add(fault);
     }
 
     /// Takes all faults back. What one holds up already stays held up.
@@ -131,9 +128,28 @@ impl fmt::Debug for Server {
 #[derive(Clone, Debug)]
 pub struct Builder {
     settings: Settings,
+    address: IpAddr,
     port: u16,
+    endpoint: Option<String>,
+    is_beyond_loopback_allowed: bool,
     manual: bool,
     threads: usize,
+    patience: Duration,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            address: Ipv4Addr::LOCALHOST.into(),
+            port: 0,
+            endpoint: None,
+            is_beyond_loopback_allowed: false,
+            manual: false,
+            threads: 2,
+            patience: Duration::from_mins(1),
+        }
+    }
 }
 
 impl Builder {
@@ -158,6 +174,30 @@ impl Builder {
         self
     }
 
+    /// The address to listen on, instead of 127.0.0.1. One that is not loopback is refused unless
+    /// [`Builder::allow_beyond_loopback`] is said, too.
+    #[must_use]
+    pub fn bind(mut self, address: IpAddr) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// Lets the server listen where other machines reach it. It asks nobody for a password, and whoever reaches it may
+    /// move its clock and break its answers: for networks that are closed, such as that of containers.
+    #[must_use]
+    pub fn allow_beyond_loopback(mut self) -> Self {
+        self.is_beyond_loopback_allowed = true;
+        self
+    }
+
+    /// What queue URLs begin with, instead of the address that the server listens on: how clients elsewhere name it.
+    /// Some SDKs send to the queue URL, whatever endpoint they were given.
+    #[must_use]
+    pub fn endpoint(mut self, url: impl Into<String>) -> Self {
+        self.endpoint = Some(url.into());
+        self
+    }
+
     /// A clock that stands still until [`Server::advance`] moves it, for hours that pass in no time.
     ///
     /// A long poll waits for the clock, too: one on an empty queue is answered when the test has moved it on.
@@ -174,37 +214,57 @@ impl Builder {
         self
     }
 
+    /// How long the server waits for a slow client, a minute unless told otherwise: for the next request of a connection
+    /// with all its headers, for its whole body, and for each step in which the client takes the answer. Then it
+    /// closes the connection. Always by the real clock. At least a millisecond.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience.max(Duration::from_millis(1));
+        self
+    }
+
     /// Listens, and starts the threads.
     ///
     /// # Errors
-    /// The port is taken, or the system gives no socket or thread.
+    /// The address is not loopback and that was not allowed ([`io::ErrorKind::InvalidInput`]), the port is taken, or
+    /// the system gives no socket or thread.
     pub fn start(self) -> io::Result<Server> {
-        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)))?;
-        let port = listener.local_addr()?.port();
+        let asked = SocketAddr::from((self.address, self.port));
+        if !(self.address.is_loopback() || self.is_beyond_loopback_allowed) {
+            let text = format!(
+                "{asked} is not a loopback address, and whoever reaches the server may move its clock: listen on \
+                 {}, or allow it (allow_beyond_loopback, --allow-non-loopback)",
+                SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        let listener = TcpListener::bind(asked)?;
+        let bound = listener.local_addr()?;
         let listener = Async::new(listener)?;
-        let endpoint_url = format!("http://127.0.0.1:{port}");
-        let mut settings = self.settings.endpoint(&*endpoint_url);
+        // An unspecified address is none to connect to.
+        let found = if bound.ip().is_unspecified() {
+            SocketAddr::from((Ipv4Addr::LOCALHOST, bound.port()))
+        } else {
+            bound
+        };
+        let endpoint_url = format!("http://{found}");
+        let mut settings = self.settings.endpoint(self.endpoint.unwrap_or_else(|| endpoint_url.clone()));
         if !self.manual
             && let Ok(since_1970) = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)
         {
             settings = settings.unix_origin(since_1970);
         }
-        let (news, heard) = async_channel::bounded(1);
-        let state = State {
-            service: Service::new(Model::new(settings)),
-            started: (!self.manual).then(Instant::now),
-            ahead: Duration::ZERO,
-            alarm: None,
-        };
-        let shared = Arc::new(Shared { state: Mutex::new(state), news });
+        let (shared, heard) = Shared::new(Model::new(settings), self.manual);
+        let shared = Arc::new(shared);
         let executor = Arc::new(Executor::new());
-        executor.spawn(http::accept(listener, shared.clone(), Arc::downgrade(&executor))).detach();
+        let connections = http::accept(listener, shared.clone(), Arc::downgrade(&executor), self.patience);
+        executor.spawn(connections).detach();
         if !self.manual {
             executor.spawn(keep_time(shared.clone(), heard)).detach();
         }
         let (running, closed) = async_channel::bounded::<Infallible>(1);
         // From here on a failure drops the server, which ends the threads that did start.
-        let mut server = Server { shared, endpoint_url, port, threads: Vec::new(), running };
+        let mut server = Server { shared, endpoint_url, port: bound.port(), threads: Vec::new(), running };
         for i in 0..self.threads {
             let (executor, closed) = (executor.clone(), closed.clone());
             let run = move || {
@@ -213,106 +273,5 @@ impl Builder {
             server.threads.push(std::thread::Builder::new().name(format!("sqs-lease-sim-{i}")).spawn(run)?);
         }
         Ok(server)
-    }
-}
-
-/// What the connections, the timer and the server's owner share.
-pub(crate) struct Shared {
-    state: Mutex<State>,
-    /// Tells the timer that something is due earlier than it thinks.
-    news: Sender<()>,
-}
-
-struct State {
-    service: Service<Waiting>,
-    /// None with a manual clock.
-    started: Option<Instant>,
-    /// How far the clock was put forward.
-    ahead: Duration,
-    /// What the timer waits for.
-    alarm: Option<Moment>,
-}
-
-/// A connection that waits for its answer.
-pub(crate) struct Waiting(Sender<Reply>);
-
-impl Caller for Waiting {
-    fn is_gone(&self) -> bool {
-        self.0.is_closed()
-    }
-}
-
-impl State {
-    fn now(&self) -> Moment {
-        Moment::ORIGIN + (self.started.map_or(Duration::ZERO, |at| at.elapsed()) + self.ahead)
-    }
-}
-
-impl Shared {
-    /// Carries a request out, now or later. No answer means that the server is going away.
-    pub(crate) async fn call(&self, request: Request) -> Option<Reply> {
-        let (sender, receiver) = async_channel::bounded(1);
-        {
-            let mut state = self.state();
-            let now = state.now();
-            state.service.handle_request(request, Waiting(sender), now);
-            self.answer(state);
-        }
-        receiver.recv().await.ok()
-    }
-
-    pub(crate) fn advance(&self, by: Duration) {
-        let mut state = self.state();
-        let target = state.now() + by;
-        while let Some(at) = state.service.poll_timeout().filter(|at| *at <= target) {
-            state.service.handle_timeout(at);
-        }
-        state.ahead += by;
-        state.service.handle_timeout(target);
-        self.answer(state);
-    }
-
-    /// A panic under the lock is a bug of this crate; whoever comes next should see that one, not a poisoned lock.
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Hands out the answers that are there, and sets the timer to what comes next.
-    fn answer(&self, mut state: MutexGuard<'_, State>) {
-        while let Some((Waiting(sender), reply)) = state.service.poll_reply() {
-            // A caller that has gone needs no answer.
-            let _ = sender.try_send(reply);
-        }
-        let next = state.service.poll_timeout();
-        let is_earlier = next.is_some_and(|next| state.alarm.is_none_or(|alarm| next < alarm));
-        if is_earlier && state.started.is_some() {
-            // A full channel has told the timer already.
-            let _ = self.news.try_send(());
-        }
-    }
-}
-
-/// Does what is due when it is due, by the real clock.
-async fn keep_time(shared: Arc<Shared>, news: Receiver<()>) {
-    loop {
-        let wait = {
-            let mut state = shared.state();
-            let now = state.now();
-            state.service.handle_timeout(now);
-            state.alarm = state.service.poll_timeout();
-            let wait = state.alarm.map(|at| at.since(now));
-            shared.answer(state);
-            wait
-        };
-        let timer = async {
-            match wait {
-                Some(wait) => async_io::Timer::after(wait).await,
-                None => std::future::pending().await,
-            };
-            Ok(())
-        };
-        if futures_lite::future::or(timer, news.recv()).await.is_err() {
-            return;
-        }
     }
 }

@@ -1,11 +1,11 @@
 //! Requests in, answers out, with long polls and faults in between: everything of the server but the sockets,
 //! the threads and the clock.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use sqs_lease_core::Moment;
 
-use crate::fault::{Fault, Plan};
+use crate::fault::{Faults, Plan};
 use crate::model::{Entry, Error, Model, Outcomes};
 use crate::polls::LongPolls;
 use crate::wire::{Action, Answer, Request, What};
@@ -24,8 +24,8 @@ pub(crate) enum Reply {
 
 pub(crate) struct Service<C> {
     pub(crate) model: Model,
-    pub(crate) faults: Vec<Fault>,
-    calls: HashMap<Action, u64>,
+    pub(crate) faults: Faults,
+    calls: BTreeMap<Action, u64>,
     polls: LongPolls<Poller<C>>,
     /// What a latency holds back, in the order of time; the number keeps apart what is due at once.
     later: BTreeMap<(Moment, u64), Later<C>>,
@@ -49,8 +49,8 @@ impl<C: Caller> Service<C> {
     pub(crate) fn new(model: Model) -> Self {
         Self {
             model,
-            faults: Vec::new(),
-            calls: HashMap::new(),
+            faults: Faults::default(),
+            calls: BTreeMap::new(),
             polls: LongPolls::new(),
             later: BTreeMap::new(),
             next_later: 0,
@@ -98,6 +98,11 @@ impl<C: Caller> Service<C> {
 
     pub(crate) fn calls(&self, action: Action) -> u64 {
         self.calls.get(&action).copied().unwrap_or_default()
+    }
+
+    /// Every operation that has been asked for, and how often.
+    pub(crate) fn all_calls(&self) -> impl Iterator<Item = (Action, u64)> {
+        self.calls.iter().map(|(action, calls)| (*action, *calls))
     }
 
     fn carry_out(&mut self, request: Request, plan: Plan, caller: C, now: Moment) {

@@ -269,6 +269,24 @@ impl Model {
         self.truth.history(message)
     }
 
+    /// Begins the record anew: what has been sent so far is not told of any more. Messages and deliveries stay as they are.
+    pub fn forget(&mut self) {
+        self.truth.forget();
+    }
+
+    /// Of how many messages nothing is told any more, by [`Model::forget`] or [`Settings::record_at_most`].
+    pub fn forgotten(&self) -> u64 {
+        self.truth.forgotten()
+    }
+
+    pub(crate) fn is_recording(&self) -> bool {
+        self.truth.is_recording()
+    }
+
+    pub(crate) fn unix_origin(&self) -> std::time::Duration {
+        self.settings.unix_origin
+    }
+
     /// The latest moment that the model has been told of.
     pub fn latest(&self) -> Moment {
         self.latest

@@ -21,7 +21,8 @@ pub struct Settings {
     pub(crate) in_flight: usize,
     pub(crate) seed: u64,
     pub(crate) unix_origin: Duration,
-    pub(crate) record: bool,
+    /// How many events are recorded at most.
+    pub(crate) record: usize,
     pub(crate) endpoint: String,
     pub(crate) change_after_timeout: ChangeAfterTimeout,
     pub(crate) overtaken_change: OvertakenChange,
@@ -48,7 +49,7 @@ impl Default for Settings {
             in_flight: 120_000,
             seed: 0,
             unix_origin: Duration::from_hours(490_896),
-            record: true,
+            record: usize::MAX,
             endpoint: format!("https://sqs.{REGION}.amazonaws.com"),
             change_after_timeout: ChangeAfterTimeout::default(),
             overtaken_change: OvertakenChange::default(),
@@ -104,7 +105,17 @@ impl Settings {
     /// wants none.
     #[must_use]
     pub fn record(mut self, record: bool) -> Self {
-        self.record = record;
+        self.record = if record { usize::MAX } else { 0 };
+        self
+    }
+
+    /// Records so many events at most, those of the messages that were sent last. Of a message that was sent earlier
+    /// nothing is told any more, not even what happens to it later.
+    ///
+    /// What is recorded takes some hundred bytes for each event.
+    #[must_use]
+    pub fn record_at_most(mut self, events: usize) -> Self {
+        self.record = events;
         self
     }
 

@@ -110,38 +110,71 @@ pub enum Asked {
 }
 
 /// What happened to each message, the deleted ones included.
-#[derive(Default)]
 pub(crate) struct Truth {
-    recording: bool,
+    /// How many events are kept at most; with zero nothing is recorded.
+    most: usize,
+    kept: usize,
+    forgotten: u64,
     by_id: HashMap<MessageId, u64>,
-    ids: BTreeMap<u64, MessageId>,
-    events: HashMap<u64, Vec<Recorded>>,
+    /// By the messages' numbers, so in the order of their sending.
+    stories: BTreeMap<u64, Story>,
+}
+
+struct Story {
+    id: MessageId,
+    events: Vec<Recorded>,
 }
 
 impl Truth {
-    pub(crate) fn new(recording: bool) -> Self {
-        Self { recording, ..Self::default() }
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, kept: 0, forgotten: 0, by_id: HashMap::new(), stories: BTreeMap::new() }
+    }
+
+    pub(crate) fn is_recording(&self) -> bool {
+        self.most > 0
     }
 
     pub(crate) fn begin(&mut self, number: u64, id: MessageId) {
-        if self.recording {
+        if self.is_recording() {
             self.by_id.insert(id, number);
-            self.ids.insert(number, id);
+            self.stories.insert(number, Story { id, events: Vec::new() });
         }
     }
 
+    /// Of a message that was forgotten nothing more is noted: half a story would look like a whole one.
     pub(crate) fn record(&mut self, number: u64, event: Event, at: Moment) {
-        if self.recording {
-            self.events.entry(number).or_default().push(Recorded { at, event });
+        let Some(story) = self.stories.get_mut(&number) else { return };
+        story.events.push(Recorded { at, event });
+        self.kept += 1;
+        while self.kept > self.most
+            && let Some((_, oldest)) = self.stories.pop_first()
+        {
+            self.by_id.remove(&oldest.id);
+            self.kept -= oldest.events.len();
+            self.forgotten += 1;
         }
+    }
+
+    /// Begins anew: what has been sent so far is not told of any more.
+    pub(crate) fn forget(&mut self) {
+        self.forgotten += self.stories.len() as u64;
+        self.by_id.clear();
+        self.stories.clear();
+        self.kept = 0;
+    }
+
+    /// How many messages there is nothing told of any more.
+    pub(crate) fn forgotten(&self) -> u64 {
+        self.forgotten
     }
 
     pub(crate) fn history(&self, id: MessageId) -> &[Recorded] {
-        self.by_id.get(&id).and_then(|number| self.events.get(number)).map_or(&[], Vec::as_slice)
+        let story = self.by_id.get(&id).and_then(|number| self.stories.get(number));
+        story.map_or(&[], |story| story.events.as_slice())
     }
 
     /// All messages that were ever sent, in that order.
     pub(crate) fn all(&self) -> impl Iterator<Item = (MessageId, &[Recorded])> {
-        self.ids.iter().map(|(number, id)| (*id, self.events.get(number).map_or(&[][..], Vec::as_slice)))
+        self.stories.values().map(|story| (story.id, story.events.as_slice()))
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod encode;
 mod fields;
 mod md5;
 mod operation;
+pub(crate) mod told;
 
 pub use operation::Action;
 pub(crate) use operation::{Answer, Request, Wanted, What};

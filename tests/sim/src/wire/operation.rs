@@ -2,11 +2,36 @@ use std::collections::BTreeMap;
 
 use crate::model::{Change, Delivery, Entry, NewMessage, Outcomes, Receive, Sent};
 
-/// The operations of SQS that the simulated one knows, as a fault names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[allow(missing_docs, reason = "these are the names of SQS's operations; SQS documents them")]
-pub enum Action {
+macro_rules! actions {
+    ($($name:ident,)*) => {
+        /// The operations of SQS that the simulated one knows, as a fault names them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        #[allow(missing_docs, reason = "these are the names of SQS's operations; SQS documents them")]
+        pub enum Action {
+            $($name,)*
+        }
+
+        impl Action {
+            /// The action of this name, as the header `x-amz-target` has it behind `AmazonSQS.`.
+            pub fn parse(name: &str) -> Option<Self> {
+                match name {
+                    $(stringify!($name) => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+
+            /// Its name, as SQS writes it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+    };
+}
+
+actions! {
     CreateQueue,
     GetQueueUrl,
     ListQueues,
@@ -24,32 +49,6 @@ pub enum Action {
     DeleteMessageBatch,
     ChangeMessageVisibility,
     ChangeMessageVisibilityBatch,
-}
-
-impl Action {
-    /// The action of this name, as the header `x-amz-target` has it behind `AmazonSQS.`.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "CreateQueue" => Self::CreateQueue,
-            "GetQueueUrl" => Self::GetQueueUrl,
-            "ListQueues" => Self::ListQueues,
-            "DeleteQueue" => Self::DeleteQueue,
-            "GetQueueAttributes" => Self::GetQueueAttributes,
-            "SetQueueAttributes" => Self::SetQueueAttributes,
-            "TagQueue" => Self::TagQueue,
-            "UntagQueue" => Self::UntagQueue,
-            "ListQueueTags" => Self::ListQueueTags,
-            "PurgeQueue" => Self::PurgeQueue,
-            "SendMessage" => Self::SendMessage,
-            "SendMessageBatch" => Self::SendMessageBatch,
-            "ReceiveMessage" => Self::ReceiveMessage,
-            "DeleteMessage" => Self::DeleteMessage,
-            "DeleteMessageBatch" => Self::DeleteMessageBatch,
-            "ChangeMessageVisibility" => Self::ChangeMessageVisibility,
-            "ChangeMessageVisibilityBatch" => Self::ChangeMessageVisibilityBatch,
-            _ => return None,
-        })
-    }
 }
 
 /// A request, decoded.

@@ -1,26 +1,37 @@
 //! HTTP/1.1 around the service: connections, headers, sizes.
 
+mod control;
+mod patient;
+
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use async_executor::Executor;
-use async_io::Async;
-use http_body_util::{BodyExt as _, Full, Limited};
+use async_io::{Async, Timer};
+use futures_lite::future::or;
+use futures_lite::{AsyncRead, AsyncWrite};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Response};
-use smol_hyper::rt::FuturesIo;
+use smol_hyper::rt::{FuturesIo, SmolTimer};
 
 use crate::model::{Error, ErrorKind, MessageId, mix};
-use crate::server::Shared;
 use crate::service::Reply;
+use crate::shared::Shared;
 use crate::wire::{decode, encode};
+use patient::Patient;
 
 /// A batch of 1 MiB, every character of it escaped, and room for the rest.
 const MAX_BODY: usize = 8 << 20;
+/// What tells the clock and the faults is small.
+const MAX_CONTROL_BODY: usize = 1 << 20;
+/// All headers of a request together; an SDK's take two kilobytes.
+const MAX_HEAD: usize = 64 << 10;
 /// A client of SQS has 50 connections as a rule. What comes beyond this is closed at once.
 const MAX_CONNECTIONS: usize = 4_096;
 
@@ -28,12 +39,13 @@ pub(crate) async fn accept(
     listener: Async<TcpListener>,
     shared: Arc<Shared>,
     executor: Weak<Executor<'static>>,
+    patience: Duration,
 ) {
     let open = Arc::new(());
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             // Out of descriptors, as a rule: a connection that ends gives one back.
-            async_io::Timer::after(std::time::Duration::from_millis(10)).await;
+            Timer::after(Duration::from_millis(10)).await;
             continue;
         };
         let Some(executor) = executor.upgrade() else { return };
@@ -41,7 +53,7 @@ pub(crate) async fn accept(
             let (shared, open) = (shared.clone(), open.clone());
             executor
                 .spawn(async move {
-                    serve(stream, &shared).await;
+                    serve_socket(stream, &shared, patience).await;
                     drop(open);
                 })
                 .detach();
@@ -49,12 +61,25 @@ pub(crate) async fn accept(
     }
 }
 
-async fn serve(stream: Async<TcpStream>, shared: &Shared) {
+async fn serve_socket(stream: Async<TcpStream>, shared: &Shared, patience: Duration) {
     // Without it an answer in two packets waits for the client's acknowledgement of the first.
     let _ = stream.get_ref().set_nodelay(true);
-    let answer = service_fn(|request| respond(request, shared));
+    serve(Patient::new(stream, patience), shared, Some(patience)).await;
+}
+
+/// Serves one connection until its end. Without patience it waits for as long as it takes.
+pub(crate) async fn serve<S>(stream: S, shared: &Shared, patience: Option<Duration>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let answer = service_fn(|request| respond(request, shared, patience));
+    let mut http = http1::Builder::new();
+    http.max_header_size(MAX_HEAD).header_read_timeout(patience);
+    if patience.is_some() {
+        http.timer(SmolTimer::new());
+    }
     // A connection that breaks is the client's matter, or a fault that was asked for.
-    let _ = http1::Builder::new().serve_connection(FuturesIo::new(stream), answer).await;
+    let _ = http.serve_connection(FuturesIo::new(stream), answer).await;
 }
 
 /// An error of the service makes hyper close the connection without an answer.
@@ -72,11 +97,23 @@ impl std::error::Error for Closed {}
 async fn respond(
     request: hyper::Request<Incoming>,
     shared: &Shared,
+    patience: Option<Duration>,
 ) -> Result<Response<Full<Bytes>>, Closed> {
-    if let Some(answer) = control(&request, shared) {
-        return Ok(answer);
+    let (head, body) = request.into_parts();
+    let has_target = head.headers.contains_key("x-amz-target");
+    let is_control = !has_target && control::is_control(&head.method, head.uri.path());
+    let body = match read(body, if is_control { MAX_CONTROL_BODY } else { MAX_BODY }, patience).await? {
+        Ok(body) => body,
+        Err(most) if is_control => return Ok(control::too_large(most)),
+        Err(most) => {
+            let text = format!("The request body is larger than {most} bytes.");
+            return Ok(refusal(&Error::injected(413, "RequestEntityTooLarge", &text)));
+        }
+    };
+    if is_control {
+        return Ok(control::answer(&head, &body, shared));
     }
-    let (request, wanted) = match read(request).await {
+    let (request, wanted) = match decode(&head, &body) {
         Ok(request) => request,
         Err(error) => return Ok(refusal(&error)),
     };
@@ -87,31 +124,34 @@ async fn respond(
     }
 }
 
-/// `POST /clock/advance?seconds=N` puts the server's clock forward, whatever language the test is in. No SDK sends a
-/// request without `x-amz-target`, so none is mistaken for this.
-fn control(request: &hyper::Request<Incoming>, shared: &Shared) -> Option<Response<Full<Bytes>>> {
-    let is_control = request.method() == Method::POST && request.uri().path() == "/clock/advance";
-    if !is_control || request.headers().contains_key("x-amz-target") {
-        return None;
-    }
-    let seconds = request.uri().query().and_then(|query| query.strip_prefix("seconds="));
-    // A hundred years are enough for any test, and far from where moments end.
-    Some(match seconds.and_then(|text| text.parse::<u64>().ok()).filter(|secs| *secs <= 3_155_760_000) {
-        Some(secs) => {
-            shared.advance(std::time::Duration::from_secs(secs));
-            response(200, String::new())
+/// The whole body, or how large it may be. A client that is slower than the patience, or gone, is let go.
+async fn read(
+    body: Incoming,
+    most: usize,
+    patience: Option<Duration>,
+) -> Result<Result<Bytes, usize>, Closed> {
+    let body = Limited::new(body, most);
+    let late = async {
+        match patience {
+            Some(patience) => Timer::after(patience).await,
+            None => std::future::pending().await,
+        };
+        Err(Closed)
+    };
+    let whole = async {
+        match body.collect().await {
+            Ok(body) => Ok(Ok(body.to_bytes())),
+            Err(error) if error.is::<LengthLimitError>() => Ok(Err(most)),
+            Err(_) => Err(Closed),
         }
-        None => response(400, "POST /clock/advance?seconds=N wants a whole number of seconds.".to_owned()),
-    })
+    };
+    or(whole, late).await
 }
 
-async fn read(
-    request: hyper::Request<Incoming>,
+fn decode(
+    head: &hyper::http::request::Parts,
+    body: &[u8],
 ) -> Result<(crate::wire::Request, crate::wire::Wanted), Error> {
-    let (head, body) = request.into_parts();
-    let body = Limited::new(body, MAX_BODY).collect().await.map_err(|_| {
-        Error::new(ErrorKind::Serialization, "The request body could not be read, or is too large.")
-    })?;
     let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
     let Some(target) = header("x-amz-target").filter(|_| head.method == Method::POST) else {
         let text = "Only AWS JSON 1.0 is served: POST with the header x-amz-target.";
@@ -121,7 +161,7 @@ async fn read(
         let text = "The request was not signed with Signature Version 4.";
         return Err(Error::new(ErrorKind::InvalidSecurity, text));
     }
-    decode::request(target, &body.to_bytes())
+    decode::request(target, body)
 }
 
 fn refusal(error: &Error) -> Response<Full<Bytes>> {

@@ -1,4 +1,10 @@
+//! What goes wrong with requests, and which: the rules, and how they are said in JSON.
+
+mod rule;
+
 use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::model::{Error, ErrorKind};
 use crate::wire::{Action, Request};
@@ -6,7 +12,7 @@ use crate::wire::{Action, Request};
 /// Something that goes wrong with the requests a rule picks out.
 ///
 /// A fault names its effect first, then the requests it hits: of one operation, for one queue, and which of those by
-/// number. Each fault counts the requests that match it from when it was injected. Several faults may hit one request.
+/// number. [`Fault::from_json`] reads one as a test in another language says it. Each fault counts the requests that match it from when it was injected. Several faults may hit one request.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -29,6 +35,7 @@ pub struct Fault {
     first: u64,
     every: u64,
     seen: u64,
+    hit: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -46,6 +53,11 @@ impl Fault {
     /// Refused with `RequestThrottled`, HTTP status 403, and without effect.
     pub fn throttle() -> Self {
         Self::new(Effect::Refuse(Error::new(ErrorKind::Throttled, "Request is throttled.")))
+    }
+
+    /// Refused with `ThrottlingException`, HTTP status 400, and without effect: what AWS's FIFO guide names.
+    pub fn rate_exceeded() -> Self {
+        Self::refuse(400, "ThrottlingException", "Rate exceeded")
     }
 
     /// Failed with `InternalFailure`, HTTP status 500, and without effect.
@@ -138,7 +150,7 @@ impl Fault {
     }
 
     fn new(effect: Effect) -> Self {
-        Self { effect, action: None, queue: None, skip: 0, first: u64::MAX, every: 1, seen: 0 }
+        Self { effect, action: None, queue: None, skip: 0, first: u64::MAX, every: 1, seen: 0, hit: 0 }
     }
 
     fn matches(&self, action: Action, queue: &str) -> bool {
@@ -149,7 +161,52 @@ impl Fault {
     fn hits(&mut self) -> bool {
         self.seen += 1;
         let behind = self.seen.saturating_sub(self.skip);
-        behind > 0 && behind.is_multiple_of(self.every) && behind / self.every <= self.first
+        let is_hit = behind > 0 && behind.is_multiple_of(self.every) && behind / self.every <= self.first;
+        self.hit += u64::from(is_hit);
+        is_hit
+    }
+}
+
+/// The faults of a server, each under a number that is never used again.
+#[derive(Default)]
+pub(crate) struct Faults {
+    by_id: Vec<(u64, Fault)>,
+    next: u64,
+}
+
+impl Faults {
+    /// So many rules, each of which every request is held against.
+    pub(crate) const MOST: usize = 1_000;
+
+    pub(crate) fn add(&mut self, fault: Fault) -> u64 {
+        self.next += 1;
+        self.by_id.push((self.next, fault));
+        self.next
+    }
+
+    /// Whether there was one of this number.
+    pub(crate) fn remove(&mut self, id: u64) -> bool {
+        let before = self.by_id.len();
+        self.by_id.retain(|(it, _)| *it != id);
+        self.by_id.len() < before
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.by_id.clear();
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// Each as [`Fault::to_json`] shows it, with its number.
+    pub(crate) fn show(&self) -> Value {
+        let show = |(id, fault): &(u64, Fault)| {
+            let mut rule = fault.to_json();
+            rule["id"] = (*id).into();
+            rule
+        };
+        self.by_id.iter().map(show).collect()
     }
 }
 
@@ -170,10 +227,10 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn of(faults: &mut [Fault], request: &Request) -> Self {
+    pub(crate) fn of(faults: &mut Faults, request: &Request) -> Self {
         let queue = request.queue.rsplit('/').next().unwrap_or_default();
         let mut plan = Self::default();
-        for fault in faults {
+        for (_, fault) in &mut faults.by_id {
             if !(fault.matches(request.action, queue) && fault.hits()) {
                 continue;
             }

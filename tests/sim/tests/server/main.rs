@@ -1,0 +1,8 @@
+//! The loopback server over plain sockets: headers, codes, long polls, faults, clocks.
+
+mod bounds;
+mod client;
+mod control;
+mod faults;
+mod operations;
+mod polls;
