@@ -70,6 +70,8 @@
 //! harder on whoever keeps a lease. No live queue was called to write it.
 
 mod fault;
+#[doc(hidden)]
+pub mod fuzzing;
 mod http;
 mod model;
 mod network;

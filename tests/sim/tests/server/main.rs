@@ -6,3 +6,4 @@ mod control;
 mod faults;
 mod operations;
 mod polls;
+mod seeds;
