@@ -1,6 +1,6 @@
 //! What sqs-lease is tested with: the transcript player, a second opinion, the harness of the fuzz targets, virtual
-//! time, a scripted queue, the simulated SQS in virtual time, captured log events, and the script that every adapter
-//! has to pass.
+//! time, a scripted queue, the simulated SQS in virtual time, captured log events, the script that every adapter has to
+//! pass, and what is played on the SQS-compatible servers of others.
 
 pub mod capture;
 pub mod conformance;
@@ -8,6 +8,7 @@ pub mod harness;
 pub mod modelled;
 pub mod reference;
 pub mod scripted;
+pub mod servers;
 pub mod simulation;
 pub mod source;
 pub mod transcript;
