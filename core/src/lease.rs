@@ -244,7 +244,7 @@ impl Lease {
     }
 
     fn view(&self) -> LeaseView<'_> {
-        LeaseView { clock: &self.clock, machine: &self.machine }
+        LeaseView { clock: &self.clock, machine: self.machine }
     }
 }
 

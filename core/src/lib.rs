@@ -105,6 +105,7 @@ mod call;
 mod clock;
 mod failure;
 mod lease;
+mod links;
 mod policy;
 mod schedule;
 mod set;

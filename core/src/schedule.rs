@@ -1,29 +1,53 @@
 use alloc::vec::Vec;
 
+use crate::links::{Link, Links, NOWHERE};
+use crate::slots::{Key, Slots};
 use crate::time::Moment;
 
 /// What comes first: slots in the order of their moments, each at most once.
 ///
-/// A heap of eight children a node that tracks where each slot is, so that a slot can be moved or taken out
-/// in O(log n). Of the same moment, what was scheduled first comes first.
-#[derive(Clone, Debug, Default)]
+/// Leases that were extended by one call are due at one moment again, so slots of the same moment form a group:
+/// a heap of eight children a node orders the groups, a list the slots in one. Moving a slot costs O(log n) where it
+/// begins a group or leaves one empty, and O(1) elsewhere. Of the same moment, what was scheduled first comes first.
+#[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     heap: Vec<Node>,
-    /// Where in the heap a slot is.
-    places: Vec<u32>,
+    groups: Slots<Group>,
+    links: Links,
+    /// The group that was begun last. Only this one may grow: any other of its moment is older.
+    newest: Key,
     turn: u32,
+    len: usize,
+}
+
+/// Slots of one moment, in a list.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// Where in the heap it is.
+    place: u32,
+    first: u32,
+    last: u32,
 }
 
 /// Sixteen bytes: four nodes a cache line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
-    pub(crate) at: Moment,
+struct Node {
+    at: Moment,
     turn: u32,
+    group: u32,
+}
+
+/// A slot that was taken out, and what it takes to put it back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) at: Moment,
     pub(crate) slot: u32,
+    turn: u32,
 }
 
 const CHILDREN: usize = 8;
-const NOWHERE: u32 = u32::MAX;
+/// Below this much room a heap is not worth shrinking.
+const SMALL: usize = 256;
 
 impl Node {
     fn comes_before(&self, other: &Self) -> bool {
@@ -32,145 +56,186 @@ impl Node {
     }
 }
 
+impl Default for Schedule {
+    fn default() -> Self {
+        Self {
+            heap: Vec::new(),
+            groups: Slots::new(),
+            links: Links::default(),
+            newest: Key { slot: NOWHERE, generation: 0 },
+            turn: 0,
+            len: 0,
+        }
+    }
+}
+
 impl Schedule {
     pub(crate) fn len(&self) -> usize {
-        self.heap.len()
+        self.len
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len == 0
     }
 
-    pub(crate) fn first(&self) -> Option<Node> {
-        self.heap.first().copied()
+    /// When the first slot is due.
+    pub(crate) fn first_at(&self) -> Option<Moment> {
+        self.heap.first().map(|node| node.at)
     }
 
     /// For when a slot is scheduled.
     pub(crate) fn at(&self, slot: u32) -> Option<Moment> {
-        self.heap.get(self.place(slot)?).map(|node| node.at)
+        let group = self.groups.at(self.links.get(slot)?.group)?;
+        self.heap.get(group.place as usize).map(|node| node.at)
     }
 
     /// Schedules a slot, or moves it where its moment has changed.
     pub(crate) fn set(&mut self, slot: u32, at: Moment) {
-        match self.place(slot) {
-            Some(place) if self.heap.get(place).is_some_and(|node| node.at == at) => {}
-            Some(place) => {
-                let turn = self.next_turn();
-                if let Some(node) = self.heap.get_mut(place) {
-                    *node = Node { at, turn, slot };
-                }
-                self.settle(place);
+        match self.at(slot) {
+            Some(its) if its == at => return,
+            Some(_) => {
+                self.remove(slot);
             }
-            None => {
-                let turn = self.next_turn();
-                self.put_back(Node { at, turn, slot });
+            None => {}
+        }
+        self.len = self.len.saturating_add(1);
+        let heap = &self.heap;
+        let is_its = |group: &&mut Group| heap.get(group.place as usize).is_some_and(|node| node.at == at);
+        if let Some(newest) = self.groups.get_mut(self.newest).filter(is_its) {
+            let before = core::mem::replace(&mut newest.last, slot);
+            if let Some(link) = self.links.get_mut(before) {
+                link.after = slot;
             }
+            self.links.insert(slot, Link { group: self.newest.slot, before, after: NOWHERE });
+        } else {
+            self.turn = self.turn.wrapping_add(1);
+            self.newest = self.begin(slot, at, self.turn);
         }
     }
 
     /// Takes a slot out; whether it was in.
     pub(crate) fn remove(&mut self, slot: u32) -> bool {
-        let Some(place) = self.place(slot) else { return false };
-        if let Some(it) = self.places.get_mut(slot as usize) {
-            *it = NOWHERE;
+        let Some(Link { group: name, before, after }) = self.links.remove(slot) else { return false };
+        self.len = self.len.saturating_sub(1);
+        if let Some(link) = self.links.get_mut(before) {
+            link.after = after;
         }
-        self.heap.swap_remove(place);
-        if let Some(moved) = self.heap.get(place) {
-            let moved = moved.slot;
-            self.note(moved, place);
-            self.settle(place);
+        if let Some(link) = self.links.get_mut(after) {
+            link.before = before;
+        }
+        let Some(group) = self.groups.at_mut(name) else { return true };
+        if before == NOWHERE {
+            group.first = after;
+        }
+        if after == NOWHERE {
+            group.last = before;
+        }
+        if group.first == NOWHERE {
+            let place = group.place as usize;
+            self.end(name, place);
         }
         true
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Node> {
-        let first = self.first()?;
-        self.remove(first.slot);
-        Some(first)
-    }
-
     /// Takes out the first where its moment has come.
-    pub(crate) fn pop_due(&mut self, now: Moment) -> Option<Node> {
-        if self.first()?.at <= now { self.pop() } else { None }
+    pub(crate) fn pop_due(&mut self, now: Moment) -> Option<Taken> {
+        let node = *self.heap.first()?;
+        if node.at > now {
+            return None;
+        }
+        let slot = self.groups.at(node.group)?.first;
+        self.remove(slot);
+        Some(Taken { at: node.at, slot, turn: node.turn })
     }
 
-    /// Puts a node back where it was, in its old turn.
-    pub(crate) fn put_back(&mut self, node: Node) {
-        let slot = node.slot as usize;
-        if self.places.len() <= slot {
-            self.places.resize(slot.saturating_add(1), NOWHERE);
+    pub(crate) fn pop(&mut self) -> Option<Taken> {
+        self.pop_due(Moment::MAX)
+    }
+
+    /// Puts back what was the first, in its old turn. Of several, the last that was taken out goes first.
+    pub(crate) fn put_back(&mut self, Taken { at, slot, turn }: Taken) {
+        self.len = self.len.saturating_add(1);
+        let first =
+            self.heap.first().filter(|node| (node.at, node.turn) == (at, turn)).map(|node| node.group);
+        if let Some((name, group)) = first.and_then(|name| Some((name, self.groups.at_mut(name)?))) {
+            let after = core::mem::replace(&mut group.first, slot);
+            if let Some(link) = self.links.get_mut(after) {
+                link.before = slot;
+            }
+            self.links.insert(slot, Link { group: name, before: NOWHERE, after });
+        } else {
+            self.begin(slot, at, turn);
         }
+    }
+
+    /// Begins a group of one slot.
+    fn begin(&mut self, slot: u32, at: Moment, turn: u32) -> Key {
         let place = self.heap.len();
+        let key = self.groups.insert(Group { place: NOWHERE, first: slot, last: slot });
+        let node = Node { at, turn, group: key.slot };
+        self.links.insert(slot, Link { group: key.slot, before: NOWHERE, after: NOWHERE });
         self.heap.push(node);
-        self.note(node.slot, place);
-        self.settle(place);
+        self.rise(place, node);
+        key
     }
 
-    fn next_turn(&mut self) -> u32 {
-        self.turn = self.turn.wrapping_add(1);
-        self.turn
-    }
-
-    fn place(&self, slot: u32) -> Option<usize> {
-        self.places.get(slot as usize).filter(|place| **place != NOWHERE).map(|place| *place as usize)
-    }
-
-    fn note(&mut self, slot: u32, place: usize) {
-        if let Some(it) = self.places.get_mut(slot as usize) {
-            *it = u32::try_from(place).unwrap_or(NOWHERE);
+    /// Takes an empty group out.
+    fn end(&mut self, name: u32, place: usize) {
+        if let Some(key) = self.groups.key(name) {
+            self.groups.remove(key);
+        }
+        self.heap.swap_remove(place);
+        if let Some(moved) = self.heap.get(place).copied() {
+            let place = self.rise(place, moved);
+            self.sink(place, moved);
+        }
+        if self.heap.capacity() > SMALL && self.heap.len() < self.heap.capacity() / 4 {
+            self.heap.shrink_to(self.heap.len().saturating_mul(2));
         }
     }
 
-    /// Moves the node at `place` to where it belongs.
-    fn settle(&mut self, place: usize) {
-        let place = self.rise(place);
-        self.sink(place);
+    fn put(&mut self, place: usize, node: Node) {
+        if let Some(it) = self.heap.get_mut(place) {
+            *it = node;
+        }
+        if let Some(group) = self.groups.at_mut(node.group) {
+            group.place = u32::try_from(place).unwrap_or(NOWHERE);
+        }
     }
 
-    fn rise(&mut self, mut place: usize) -> usize {
-        while let Some(parent) = place.checked_sub(1).map(|before| before / CHILDREN) {
-            if !self.in_order(place, parent) {
+    /// Moves a node from `place` towards the first as far as it belongs; where it then is.
+    fn rise(&mut self, mut place: usize, node: Node) -> usize {
+        while let Some(above) = place.checked_sub(1).map(|before| before / CHILDREN) {
+            let Some(parent) = self.heap.get(above).copied() else { break };
+            if !node.comes_before(&parent) {
                 break;
             }
-            self.swap(place, parent);
-            place = parent;
+            self.put(place, parent);
+            place = above;
         }
+        self.put(place, node);
         place
     }
 
-    fn sink(&mut self, mut place: usize) {
+    /// Moves a node from `place` away from the first as far as it belongs.
+    fn sink(&mut self, mut place: usize, node: Node) {
         loop {
             let first = place.saturating_mul(CHILDREN).saturating_add(1);
-            let Some(children) = self.heap.get(first..) else { return };
+            let Some(children) = self.heap.get(first..) else { break };
             let mut best: Option<(usize, &Node)> = None;
-            for (child, node) in (first..).zip(children.iter().take(CHILDREN)) {
-                if best.is_none_or(|(_, best)| node.comes_before(best)) {
-                    best = Some((child, node));
+            for (child, it) in (first..).zip(children.iter().take(CHILDREN)) {
+                if best.is_none_or(|(_, best)| it.comes_before(best)) {
+                    best = Some((child, it));
                 }
             }
-            let Some((child, _)) = best else { return };
-            if !self.in_order(child, place) {
-                return;
+            let Some((child, &it)) = best else { break };
+            if !it.comes_before(&node) {
+                break;
             }
-            self.swap(child, place);
+            self.put(place, it);
             place = child;
         }
-    }
-
-    fn in_order(&self, first: usize, second: usize) -> bool {
-        match (self.heap.get(first), self.heap.get(second)) {
-            (Some(first), Some(second)) => first.comes_before(second),
-            _ => false,
-        }
-    }
-
-    fn swap(&mut self, one: usize, other: usize) {
-        self.heap.swap(one, other);
-        for place in [one, other] {
-            if let Some(slot) = self.heap.get(place).map(|node| node.slot) {
-                self.note(slot, place);
-            }
-        }
+        self.put(place, node);
     }
 }
 
@@ -202,6 +267,35 @@ mod tests {
         let first = schedule.pop().unwrap();
         schedule.put_back(first);
         assert_eq!(schedule.pop().map(|node| node.slot), Some(0));
+    }
+
+    #[test]
+    fn what_is_put_back_in_reverse_is_as_it_was() {
+        let mut schedule = Schedule::default();
+        for (slot, moment) in [(0, 7), (1, 7), (2, 9), (3, 8), (4, 9), (5, 9)] {
+            schedule.set(slot, at(moment));
+        }
+        for count in 1..=6 {
+            let taken: Vec<_> = (0..count).map(|_| schedule.pop().unwrap()).collect();
+            for &it in taken.iter().rev() {
+                schedule.put_back(it);
+            }
+        }
+        let order: Vec<u32> = core::iter::from_fn(|| schedule.pop()).map(|it| it.slot).collect();
+        assert_eq!(order, [0, 1, 3, 2, 4, 5]);
+    }
+
+    #[test]
+    fn memory_is_given_back() {
+        let mut schedule = Schedule::default();
+        for slot in 0..10_000 {
+            schedule.set(slot, at(u64::from(slot)));
+        }
+        for slot in 0..10_000 {
+            schedule.remove(slot);
+        }
+        assert!(schedule.heap.capacity() <= SMALL, "{}", schedule.heap.capacity());
+        assert_eq!(schedule.groups.len(), 0);
     }
 
     /// Against a map that is searched, over many operations from a small generator of its own.

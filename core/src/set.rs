@@ -20,6 +20,7 @@ mod lane;
 mod linger;
 mod policy;
 mod share;
+mod store;
 
 pub use event::{Event, FailedCall};
 pub use policy::{SetPolicy, SetPolicyError};
@@ -27,6 +28,8 @@ pub use policy::{SetPolicy, SetPolicyError};
 use denials::Denials;
 use lane::Lane;
 use linger::Lingering;
+use share::Filling;
+use store::Store;
 
 /// The leases of one queue, behind one wake-up time, one stream of events, and calls of up to ten entries.
 ///
@@ -73,7 +76,7 @@ use linger::Lingering;
 pub struct LeaseSet<T> {
     clock: Clock,
     policy: SetPolicy,
-    leases: Slots<Held<T>>,
+    leases: Store<T>,
     /// Leases that do nothing before the middle of their timeout. Only these may be drawn forward.
     middles: Schedule,
     /// All others that have something to do.
@@ -81,18 +84,11 @@ pub struct LeaseSet<T> {
     deletes: Lane,
     changes: Lane,
     lingering: Lingering,
-    calls: Slots<OpenCall>,
+    calls: Slots<OpenCall, 8>,
     /// When open calls are given up.
     closing: Schedule,
     events: VecDeque<Event>,
     denials: Denials,
-}
-
-#[derive(Clone, Debug)]
-struct Held<T> {
-    value: T,
-    machine: Machine,
-    serial: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -101,6 +97,9 @@ struct OpenCall {
     sent: Moment,
     entries: Entries,
 }
+
+/// How many events are made before they are taken out.
+const ENOUGH: usize = 64;
 
 /// No settle waits longer behind extensions.
 const SETTLE_PATIENCE: u64 = NANOS_PER_SEC;
@@ -111,7 +110,7 @@ impl<T> LeaseSet<T> {
         Self {
             clock: Clock::default(),
             policy,
-            leases: Slots::new(),
+            leases: Store::new(),
             middles: Schedule::default(),
             others: Schedule::default(),
             deletes: Lane::new(policy.deletes),
@@ -138,8 +137,8 @@ impl<T> LeaseSet<T> {
             ..received
         };
         let machine = Machine::new(policy, &received);
-        let key = self.leases.insert(Held { value, machine, serial: 0 });
-        self.place(key, now);
+        let key = self.leases.insert(value, &machine, 0);
+        self.place(key, &machine, now);
         LeaseKey(key)
     }
 
@@ -147,29 +146,29 @@ impl<T> LeaseSet<T> {
     ///
     /// Nothing more is sent for it and no event follows; what is on the wire is not called back.
     pub fn remove(&mut self, key: LeaseKey) -> Option<T> {
-        let held = self.leases.remove(key.0)?;
+        let value = self.leases.remove(key.0)?;
         let slot = key.0.slot;
         self.middles.remove(slot);
         self.others.remove(slot);
         self.deletes.dequeue(slot);
         self.changes.dequeue(slot);
         self.lingering.remove(slot);
-        Some(held.value)
+        Some(value)
     }
 
     /// What the lease was inserted with.
     pub fn get(&self, key: LeaseKey) -> Option<&T> {
-        self.leases.get(key.0).map(|held| &held.value)
+        self.leases.value(key.0)
     }
 
     /// What the lease was inserted with.
     pub fn get_mut(&mut self, key: LeaseKey) -> Option<&mut T> {
-        self.leases.get_mut(key.0).map(|held| &mut held.value)
+        self.leases.value_mut(key.0)
     }
 
     /// A look at a lease.
     pub fn lease(&self, key: LeaseKey) -> Option<LeaseView<'_>> {
-        let machine = &self.leases.get(key.0)?.machine;
+        let (machine, _) = self.leases.load(key.0)?;
         Some(LeaseView { clock: &self.clock, machine })
     }
 
@@ -185,7 +184,7 @@ impl<T> LeaseSet<T> {
 
     /// The leases, in no particular order. This looks at all of them.
     pub fn iter(&self) -> impl Iterator<Item = (LeaseKey, &T)> {
-        self.leases.iter().map(|(key, held)| (LeaseKey(key), &held.value))
+        self.leases.iter().map(|(key, value)| (LeaseKey(key), value))
     }
 
     // ---- Taking out -------------------------------------------------------------------------------------
@@ -193,9 +192,13 @@ impl<T> LeaseSet<T> {
     /// Takes out the next thing that has happened by `now`.
     pub fn poll_event(&mut self, now: Moment) -> Option<Event> {
         let now = self.clock.enter(now);
-        // All that is due first: of leases that are denied at the same instant one event tells.
-        while self.run_one(now) {}
-        self.denials.take(now).or_else(|| self.events.pop_front())
+        // What is due first: of leases that are denied at the same instant one event tells.
+        while self.events.len() < ENOUGH && self.run_one(now) {}
+        let event = self.denials.take(now).or_else(|| self.events.pop_front());
+        if event.is_none() && self.events.capacity() > ENOUGH * 2 {
+            self.events = VecDeque::new();
+        }
+        event
     }
 
     /// Takes out the next call to send at `now`, within the bounds in flight.
@@ -206,12 +209,10 @@ impl<T> LeaseSet<T> {
     pub fn poll_call(&mut self, now: Moment) -> Option<Call> {
         let now = self.clock.enter(now);
         while self.run_one(now) {}
-        let (kind, entries) =
-            [CallKind::Delete, CallKind::ChangeVisibility].into_iter().find_map(|kind| {
-                let entries = self.fill(kind, now);
-                (!entries.is_empty()).then_some((kind, entries))
-            })?;
-        let answer_by = entries.iter().filter_map(|entry| self.wanted_by(entry)).max().unwrap_or(now);
+        let kinds = [CallKind::Delete, CallKind::ChangeVisibility];
+        let filled =
+            kinds.into_iter().map(|kind| self.fill(kind, now)).find(|call| !call.entries.is_empty())?;
+        let Filling { kind, entries, answer_by, .. } = filled;
         self.lane(kind).sent(now);
         let id = self.calls.insert(OpenCall { kind, sent: now, entries });
         self.closing.set(id.slot, answer_by);
@@ -224,13 +225,12 @@ impl<T> LeaseSet<T> {
     /// Polling early does nothing; late makes the calls late.
     pub fn poll_timeout(&self) -> Option<Moment> {
         let seen = self.clock.peek(Moment::ORIGIN);
-        let first = |schedule: &Schedule| schedule.first().map(|node| node.at);
         [
             (!self.events.is_empty()).then_some(seen),
             self.denials.due_at(),
-            first(&self.middles),
-            first(&self.others),
-            first(&self.closing),
+            self.middles.first_at(),
+            self.others.first_at(),
+            self.closing.first_at(),
             self.lingering.due_at(),
             self.deletes.sendable_at(seen),
             self.changes.sendable_at(seen),
@@ -263,7 +263,7 @@ impl<T> LeaseSet<T> {
     pub fn awaits(&self, call: CallId) -> bool {
         self.calls.get(call.0).is_some_and(|open| {
             open.entries.iter().any(|entry| {
-                self.leases.get(entry.key.0).is_some_and(|held| held.machine.awaits(entry.serial))
+                self.leases.load(entry.key.0).is_some_and(|(machine, _)| machine.awaits(entry.serial))
             })
         })
     }
@@ -308,9 +308,9 @@ impl<T> LeaseSet<T> {
     pub fn extend(&mut self, key: LeaseKey, extension: Visibility, now: Moment) -> Result<(), PolicyError> {
         checked_extension(extension)?;
         let now = self.clock.enter(now);
-        if let Some(held) = self.leases.get_mut(key.0) {
-            held.machine.extend(extension, now);
-            self.place(key.0, now);
+        if let Some((mut machine, serial)) = self.leases.load(key.0) {
+            machine.extend(extension, now);
+            self.put(key.0, &machine, serial, now);
         }
         Ok(())
     }
@@ -322,15 +322,13 @@ impl<T> LeaseSet<T> {
         settle: impl FnOnce(&mut Machine, Moment) -> Result<(), SettleError>,
     ) -> Result<(), SettleError> {
         let now = self.clock.enter(now);
-        let held = self.leases.get_mut(key.0).ok_or(SettleError::Unknown)?;
-        let result = settle(&mut held.machine, now);
-        let result = result
-            .map_err(|error| LeaseView { clock: &self.clock, machine: &held.machine }.outer_error(error));
+        let (mut machine, serial) = self.leases.load(key.0).ok_or(SettleError::Unknown)?;
+        let result = settle(&mut machine, now);
         if result.is_ok() {
-            self.linger(key.0, now);
+            self.linger(key.0, &machine, now);
         }
-        self.place(key.0, now);
-        result
+        self.put(key.0, &machine, serial, now);
+        result.map_err(|error| LeaseView { clock: &self.clock, machine }.outer_error(error))
     }
 
     // ---- Looking ----------------------------------------------------------------------------------------

@@ -1,27 +1,29 @@
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 /// Values behind generational keys: a key outlives its value harmlessly.
 ///
-/// A slot that is used again gets a new generation, so an old key finds nothing. Generations wrap after 2^32
-/// uses of one slot.
+/// Each value gets a new generation, so an old key finds nothing. Generations wrap after 2^32 values.
+///
+/// They lie in pages, so that growing copies nothing, and a page that is empty is given back.
 #[derive(Clone, Debug)]
-pub(crate) struct Slots<V> {
-    all: Vec<Slot<V>>,
-    /// The first vacant slot; each vacant slot names the next.
-    vacant: Option<u32>,
+pub(crate) struct Slots<V, const PAGE: usize = 64> {
+    pages: Vec<Option<Box<Page<V, PAGE>>>>,
+    /// Pages with room. The lowest is filled first, so that the others become empty.
+    room: BTreeSet<u32>,
+    /// Numbers of pages that were given back.
+    gone: BTreeSet<u32>,
     len: usize,
-}
-
-#[derive(Clone, Debug)]
-struct Slot<V> {
     generation: u32,
-    content: Content<V>,
 }
 
 #[derive(Clone, Debug)]
-enum Content<V> {
-    Full(V),
-    Vacant { next: Option<u32> },
+struct Page<V, const PAGE: usize> {
+    /// A bit for each place that has a value: a page has 64 places at most.
+    taken: u64,
+    generations: [u32; PAGE],
+    values: [Option<V>; PAGE],
 }
 
 /// Where a value is, and which of the slot's values it is.
@@ -31,9 +33,14 @@ pub(crate) struct Key {
     pub(crate) generation: u32,
 }
 
-impl<V> Slots<V> {
+impl<V, const PAGE: usize> Slots<V, PAGE> {
+    const FULL: u64 = {
+        assert!(PAGE > 0 && PAGE <= 64, "a bit for each place");
+        u64::MAX >> (64 - PAGE)
+    };
+
     pub(crate) const fn new() -> Self {
-        Self { all: Vec::new(), vacant: None, len: 0 }
+        Self { pages: Vec::new(), room: BTreeSet::new(), gone: BTreeSet::new(), len: 0, generation: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -41,78 +48,135 @@ impl<V> Slots<V> {
     }
 
     pub(crate) fn insert(&mut self, value: V) -> Key {
-        self.len = self.len.saturating_add(1);
-        if let Some(slot) = self.vacant {
-            if let Some(it) = self.all.get_mut(slot as usize) {
-                if let Content::Vacant { next } = it.content {
-                    self.vacant = next;
-                }
-                it.content = Content::Full(value);
-                return Key { slot, generation: it.generation };
+        let number = self.page_with_room();
+        self.generation = self.generation.wrapping_add(1);
+        let generation = self.generation;
+        let mut place = 0;
+        if let Some(Some(page)) = self.pages.get_mut(number as usize) {
+            place = page.taken.trailing_ones();
+            if let (Some(its), Some(it)) =
+                (page.generations.get_mut(place as usize), page.values.get_mut(place as usize))
+            {
+                *its = generation;
+                *it = Some(value);
+                page.taken |= 1 << place;
+            }
+            if page.taken == Self::FULL {
+                self.room.remove(&number);
             }
         }
-        // 2^32 values of a few bytes each do not fit into memory before they run out of keys.
-        let slot = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        self.all.push(Slot { generation: 0, content: Content::Full(value) });
-        Key { slot, generation: 0 }
+        self.len = self.len.saturating_add(1);
+        // 2^32 values of a few bytes each do not fit into memory before they run out of slots.
+        Key { slot: number.saturating_mul(Self::PLACES).saturating_add(place), generation }
+    }
+
+    fn page_with_room(&mut self) -> u32 {
+        if let Some(&number) = self.room.first() {
+            return number;
+        }
+        let page = Page { taken: 0, generations: [0; PAGE], values: core::array::from_fn(|_| None) };
+        let page = Some(Box::new(page));
+        let number = if let Some(number) = self.gone.pop_first() {
+            if let Some(it) = self.pages.get_mut(number as usize) {
+                *it = page;
+            }
+            number
+        } else {
+            self.pages.push(page);
+            u32::try_from(self.pages.len()).unwrap_or(u32::MAX).saturating_sub(1)
+        };
+        self.room.insert(number);
+        number
     }
 
     pub(crate) fn remove(&mut self, key: Key) -> Option<V> {
-        let it = self.all.get_mut(key.slot as usize).filter(|it| it.generation == key.generation)?;
-        if matches!(it.content, Content::Vacant { .. }) {
+        let (number, place) = Self::split(key.slot);
+        let page = self.pages.get_mut(number)?.as_mut()?;
+        if *page.generations.get(place)? != key.generation {
             return None;
         }
-        it.generation = it.generation.wrapping_add(1);
-        let content = core::mem::replace(&mut it.content, Content::Vacant { next: self.vacant });
-        self.vacant = Some(key.slot);
+        let value = page.values.get_mut(place)?.take()?;
+        let was_full = page.taken == Self::FULL;
+        page.taken &= !(1 << place);
+        let is_empty = page.taken == 0;
         self.len = self.len.saturating_sub(1);
-        match content {
-            Content::Full(value) => Some(value),
-            Content::Vacant { .. } => None,
+        let number = key.slot / Self::PLACES;
+        if was_full {
+            self.room.insert(number);
+        }
+        // One page with room stays, for the next value.
+        if is_empty && self.room.len() > 1 {
+            self.give_back(number);
+        }
+        Some(value)
+    }
+
+    fn give_back(&mut self, number: u32) {
+        self.room.remove(&number);
+        self.gone.insert(number);
+        if let Some(it) = self.pages.get_mut(number as usize) {
+            *it = None;
+        }
+        while let Some(None) = self.pages.last() {
+            self.pages.pop();
+            self.gone.pop_last();
         }
     }
 
     pub(crate) fn get(&self, key: Key) -> Option<&V> {
-        match self.all.get(key.slot as usize)? {
-            Slot { generation, content: Content::Full(value) } if *generation == key.generation => {
-                Some(value)
-            }
-            _ => None,
+        let (number, place) = Self::split(key.slot);
+        let page = self.pages.get(number)?.as_ref()?;
+        if *page.generations.get(place)? != key.generation {
+            return None;
         }
+        page.values.get(place)?.as_ref()
     }
 
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut V> {
-        match self.all.get_mut(key.slot as usize)? {
-            Slot { generation, content: Content::Full(value) } if *generation == key.generation => {
-                Some(value)
-            }
-            _ => None,
+        let (number, place) = Self::split(key.slot);
+        let page = self.pages.get_mut(number)?.as_mut()?;
+        if *page.generations.get(place)? != key.generation {
+            return None;
         }
+        page.values.get_mut(place)?.as_mut()
     }
 
     /// The value in a slot, whichever it is.
     pub(crate) fn at(&self, slot: u32) -> Option<&V> {
-        match &self.all.get(slot as usize)?.content {
-            Content::Full(value) => Some(value),
-            Content::Vacant { .. } => None,
-        }
+        let (number, place) = Self::split(slot);
+        self.pages.get(number)?.as_ref()?.values.get(place)?.as_ref()
     }
 
-    /// The value in a slot, whichever it is, with its key.
-    pub(crate) fn at_mut(&mut self, slot: u32) -> Option<(Key, &mut V)> {
-        match self.all.get_mut(slot as usize)? {
-            Slot { generation, content: Content::Full(value) } => {
-                Some((Key { slot, generation: *generation }, value))
-            }
-            Slot { .. } => None,
-        }
+    /// The value in a slot, whichever it is.
+    pub(crate) fn at_mut(&mut self, slot: u32) -> Option<&mut V> {
+        let (number, place) = Self::split(slot);
+        self.pages.get_mut(number)?.as_mut()?.values.get_mut(place)?.as_mut()
+    }
+
+    /// The key of the value in a slot, whichever it is.
+    pub(crate) fn key(&self, slot: u32) -> Option<Key> {
+        let (number, place) = Self::split(slot);
+        let page = self.pages.get(number)?.as_ref()?;
+        page.values.get(place)?.as_ref()?;
+        Some(Key { slot, generation: *page.generations.get(place)? })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Key, &V)> {
-        (0_u32..).zip(&self.all).filter_map(|(slot, it)| match &it.content {
-            Content::Full(value) => Some((Key { slot, generation: it.generation }, value)),
-            Content::Vacant { .. } => None,
+        let pages = (0..).zip(&self.pages).filter_map(|(number, page)| Some((number, page.as_ref()?)));
+        pages.flat_map(|(number, page): (usize, _)| {
+            let first = u32::try_from(number.saturating_mul(PAGE)).unwrap_or(u32::MAX);
+            (first..)
+                .zip(&page.generations)
+                .zip(&page.values)
+                .filter_map(|((slot, &generation), value)| Some((Key { slot, generation }, value.as_ref()?)))
         })
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "64 at most")]
+    const PLACES: u32 = PAGE as u32;
+
+    const fn split(slot: u32) -> (usize, usize) {
+        (slot as usize / PAGE, slot as usize % PAGE)
     }
 }
 
@@ -122,7 +186,7 @@ mod tests {
 
     #[test]
     fn an_old_key_finds_nothing() {
-        let mut slots = Slots::new();
+        let mut slots: Slots<_> = Slots::new();
         let first = slots.insert('a');
         assert_eq!(slots.remove(first), Some('a'));
         let second = slots.insert('b');
@@ -135,7 +199,7 @@ mod tests {
 
     #[test]
     fn vacant_slots_are_used_again() {
-        let mut slots = Slots::new();
+        let mut slots: Slots<_> = Slots::new();
         let keys: Vec<Key> = (0..4).map(|value| slots.insert(value)).collect();
         for key in &keys {
             slots.remove(*key);
@@ -144,5 +208,34 @@ mod tests {
             assert!(slots.insert(value).slot < 4);
         }
         assert_eq!(slots.iter().count(), 4);
+    }
+
+    #[test]
+    fn an_old_key_finds_nothing_in_a_page_that_is_new() {
+        let mut slots: Slots<_, 2> = Slots::new();
+        let keys: Vec<Key> = (0..6).map(|value| slots.insert(value)).collect();
+        for key in &keys {
+            slots.remove(*key);
+        }
+        assert!(slots.pages.len() <= 2, "empty pages are given back");
+        let again: Vec<Key> = (0..6).map(|value| slots.insert(value)).collect();
+        for (old, new) in keys.iter().zip(&again) {
+            assert_eq!((old.slot, slots.get(*old)), (new.slot, None));
+        }
+    }
+
+    #[test]
+    fn the_lowest_page_is_filled_first() {
+        let mut slots: Slots<_, 2> = Slots::new();
+        let keys: Vec<Key> = (0..8).map(|value| slots.insert(value)).collect();
+        slots.remove(keys[6]);
+        slots.remove(keys[1]);
+        assert_eq!(slots.insert(9).slot, 1);
+        slots.remove(keys[7]);
+        assert_eq!(slots.pages.len(), 4, "one page with room stays");
+        slots.remove(keys[2]);
+        slots.remove(keys[3]);
+        assert!(slots.pages[1].is_none());
+        assert_eq!(slots.iter().map(|(key, _)| key.slot).collect::<Vec<_>>(), [0, 1, 4, 5]);
     }
 }

@@ -10,7 +10,7 @@ use crate::visibility::Visibility;
 #[derive(Clone, Copy, Debug)]
 pub struct LeaseView<'a> {
     pub(crate) clock: &'a Clock,
-    pub(crate) machine: &'a Machine,
+    pub(crate) machine: Machine,
 }
 
 impl LeaseView<'_> {

@@ -17,7 +17,7 @@ use crate::time::{Moment, NANOS_PER_SEC};
 /// # Ok::<(), sqs_lease_core::VisibilityError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Visibility(u32);
+pub struct Visibility(u16);
 
 impl Visibility {
     /// Visible at once.
@@ -30,10 +30,11 @@ impl Visibility {
     /// # Errors
     /// More than 43 200.
     pub const fn new(secs: u32) -> Result<Self, VisibilityError> {
-        if secs > Self::MAX.0 {
+        if secs > Self::MAX.secs() {
             return Err(VisibilityError { given: Given::Secs(secs) });
         }
-        Ok(Self(secs))
+        #[expect(clippy::cast_possible_truncation, reason = "43 200 at most")]
+        Ok(Self(secs as u16))
     }
 
     /// A visibility timeout of this duration.
@@ -41,7 +42,7 @@ impl Visibility {
     /// # Errors
     /// More than 43 200 s, or not a whole number of seconds.
     pub fn from_duration(duration: Duration) -> Result<Self, VisibilityError> {
-        match u32::try_from(duration.as_secs()) {
+        match u16::try_from(duration.as_secs()) {
             Ok(secs) if secs <= Self::MAX.0 && duration.subsec_nanos() == 0 => Ok(Self(secs)),
             _ => Err(VisibilityError { given: Given::Duration(duration) }),
         }
@@ -49,7 +50,7 @@ impl Visibility {
 
     /// Seconds.
     pub const fn secs(self) -> u32 {
-        self.0
+        self.0 as u32
     }
 
     /// The same as a [`Duration`].
@@ -69,10 +70,10 @@ impl Visibility {
     /// The whole seconds between two moments, at most 12 hours.
     pub(crate) fn whole_between(from: Moment, to: Moment) -> Self {
         let secs = to.nanos_since(from) / NANOS_PER_SEC;
-        Self(u32::try_from(secs).map_or(Self::MAX.0, |secs| secs.min(Self::MAX.0)))
+        Self(u16::try_from(secs).map_or(Self::MAX.0, |secs| secs.min(Self::MAX.0)))
     }
 
-    pub(crate) const fn less(self, secs: u32) -> Self {
+    pub(crate) const fn less(self, secs: u16) -> Self {
         Self(self.0.saturating_sub(secs))
     }
 }

@@ -14,6 +14,7 @@ use super::state::{
     Warned,
 };
 
+pub(crate) mod compact;
 mod look;
 
 const MS: u64 = 1_000_000;
@@ -24,9 +25,9 @@ const LONGEST_BACK_OFF: u64 = 30 * NANOS_PER_SEC;
 const DENIED_BACK_OFF: u64 = 30 * NANOS_PER_SEC;
 /// How much less is asked for when SQS counts more time than we do.
 const LIMIT_STEP: u64 = 10 * NANOS_PER_SEC;
-const LIMIT_STEP_SECS: u32 = 10;
+const LIMIT_STEP_SECS: u16 = 10;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Machine {
     /// The earliest instant at which SQS may hand the message to somebody else.
     end: Moment,

@@ -58,7 +58,7 @@ pub(super) enum Settle {
         call: SettleCall,
         after: Visibility,
         /// How many seconds less SQS's refusals have made it.
-        less: u32,
+        less: u16,
     },
 }
 
@@ -124,6 +124,12 @@ pub(crate) struct Waiting {
 impl Untold {
     pub(super) fn any(self) -> bool {
         self.denied || self.limit || self.stop
+    }
+}
+
+impl Warned {
+    pub(super) fn any(self) -> bool {
+        self.denied || self.limit
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Counted, Event, LeaseSet, SETTLE_PATIENCE};
 use crate::call::{CallKind, LeaseKey};
 use crate::failure::Failure;
+use crate::lease::machine::Machine;
 use crate::lease::state::{DueSettle, Notice, Plan, Waiting};
 use crate::slots::Key;
 use crate::time::Moment;
@@ -11,8 +12,8 @@ use crate::view::LeaseView;
 impl<T> LeaseSet<T> {
     /// Does the next thing that time alone does by `now`; whether there was one.
     pub(super) fn run_one(&mut self, now: Moment) -> bool {
-        if let Some(node) = self.others.pop_due(now).or_else(|| self.middles.pop_due(now)) {
-            if let Some((key, _)) = self.leases.at_mut(node.slot) {
+        if let Some(due) = self.others.pop_due(now).or_else(|| self.middles.pop_due(now)) {
+            if let Some(key) = self.leases.key(due.slot) {
                 self.run(key, now);
             }
             return true;
@@ -21,11 +22,9 @@ impl<T> LeaseSet<T> {
             self.place_slot(slot, now);
             return true;
         }
-        if let Some(node) = self.closing.pop_due(now) {
-            if let Some((id, open)) = self.calls.at_mut(node.slot) {
-                let (kind, sent) = (open.kind, open.sent);
-                self.calls.remove(id);
-                self.lane(kind).closed(now.nanos_since(sent), false, now);
+        if let Some(due) = self.closing.pop_due(now) {
+            if let Some(open) = self.calls.key(due.slot).and_then(|id| self.calls.remove(id)) {
+                self.lane(open.kind).closed(now.nanos_since(open.sent), false, now);
             }
             return true;
         }
@@ -34,13 +33,15 @@ impl<T> LeaseSet<T> {
 
     /// Drives one lease: what it has to tell becomes events, what it wants sent waits for a call.
     pub(super) fn run(&mut self, key: Key, now: Moment) {
-        let Some(held) = self.leases.get_mut(key) else { return };
-        let before = Counted::of(&held.machine);
-        held.machine.advance(now);
-        self.tell_failures(key, before, Failure::Transient);
+        let Some((mut machine, serial)) = self.leases.load(key) else { return };
+        if machine.only_extends(now) {
+            self.place(key, &machine, now);
+            return;
+        }
+        let before = Counted::of(&machine);
+        machine.advance(now);
+        self.tell_failures(key, &machine, before, Failure::Transient);
         loop {
-            let Some(held) = self.leases.get_mut(key) else { return };
-            let machine = &mut held.machine;
             while let Some(notice) = machine.take_notice() {
                 match notice {
                     Notice::WarnDenied => self.denials.note(LeaseKey(key)),
@@ -61,16 +62,33 @@ impl<T> LeaseSet<T> {
                 break;
             }
             // Sends nothing: it waits, or warns.
-            machine.take_extension(held.serial, now);
+            machine.take_extension(serial, now);
         }
-        self.place(key, now);
+        self.put(key, &machine, serial, now);
+    }
+
+    /// Puts a lease back that was changed, and where its state belongs.
+    pub(super) fn put(&mut self, key: Key, machine: &Machine, serial: u32, now: Moment) {
+        self.leases.save(key, machine, serial);
+        self.place(key, machine, now);
     }
 
     /// Puts a lease where its state belongs: before the lanes, and at its wake-up time.
-    pub(super) fn place(&mut self, key: Key, now: Moment) {
-        let Some(held) = self.leases.get(key) else { return };
-        let machine = &held.machine;
+    pub(super) fn place(&mut self, key: Key, machine: &Machine, now: Moment) {
         let slot = key.slot;
+        if let Some(wake) = machine.undisturbed_until(now) {
+            // What nearly every lease does nearly always.
+            self.deletes.dequeue(slot);
+            self.changes.dequeue(slot);
+            if machine.middle() == Some(wake) {
+                self.others.remove(slot);
+                self.middles.set(slot, wake);
+            } else {
+                self.middles.remove(slot);
+                self.others.set(slot, wake);
+            }
+            return;
+        }
         let due_settle = machine.due_settle(now);
         let deletes = due_settle == Some(DueSettle::Delete);
         let releases = due_settle == Some(DueSettle::Release);

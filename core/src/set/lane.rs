@@ -1,4 +1,4 @@
-use crate::schedule::{Node, Schedule};
+use crate::schedule::{Schedule, Taken};
 use crate::time::Moment;
 use crate::visibility::Visibility;
 
@@ -67,16 +67,24 @@ impl Lane {
     ///
     /// While calls are held back, one that has less left than a call takes is passed over for those that can
     /// be saved. `lost_at` says when a lease is lost: one may be urgent and yet have time.
-    pub(crate) fn pop(&mut self, now: Moment, lost_at: impl Fn(u32) -> Moment) -> Option<u32> {
+    pub(crate) fn pop(&mut self, now: Moment, lost_at: impl Fn(u32) -> Moment) -> Option<Taken> {
         let held_back = self.ready.len() > self.room(now).saturating_mul(Visibility::BATCH);
+        if !held_back {
+            return self.ready.pop();
+        }
         let lost_before = now.plus_nanos(self.times.median().unwrap_or(0));
         loop {
-            let Node { at, slot, .. } = self.ready.pop()?;
-            if !held_back || at.as_nanos() >= HOPELESS || lost_at(slot) >= lost_before {
-                return Some(slot);
+            let taken = self.ready.pop()?;
+            if taken.at.as_nanos() >= HOPELESS || lost_at(taken.slot) >= lost_before {
+                return Some(taken);
             }
-            self.ready.set(slot, at.plus_nanos(HOPELESS));
+            self.ready.set(taken.slot, taken.at.plus_nanos(HOPELESS));
         }
+    }
+
+    /// Puts back what was popped and did not fit; of several the last first.
+    pub(crate) fn put_back(&mut self, taken: Taken) {
+        self.ready.put_back(taken);
     }
 
     pub(crate) fn can_send(&self, now: Moment) -> bool {
@@ -214,7 +222,8 @@ mod tests {
         for slot in 0..12 {
             lane.enqueue(slot, lost_at(slot));
         }
-        let order: [Option<u32>; 12] = core::array::from_fn(|_| lane.pop(at(1_000), lost_at));
+        let order: [Option<u32>; 12] =
+            core::array::from_fn(|_| lane.pop(at(1_000), lost_at).map(|it| it.slot));
         assert_eq!(order[..2], [Some(2), Some(3)]);
     }
 }

@@ -1,7 +1,9 @@
 //! Settles that wait a little for others to share their call.
 
 use super::LeaseSet;
-use crate::call::{CallKind, Entries};
+use super::share::{Filling, PassedOver};
+use crate::call::CallKind;
+use crate::lease::machine::Machine;
 use crate::lease::state::DueSettle;
 use crate::schedule::Schedule;
 use crate::slots::Key;
@@ -46,46 +48,57 @@ impl Lingering {
 
     /// When the first has waited for long enough.
     pub(super) fn due_at(&self) -> Option<Moment> {
-        [&self.deletes, &self.releases].into_iter().filter_map(|it| Some(it.first()?.at)).min()
+        [&self.deletes, &self.releases].into_iter().filter_map(Schedule::first_at).min()
     }
 }
 
 impl<T> LeaseSet<T> {
     /// Lets a settle that was just asked for wait. Where that fills a call, all that wait go at once.
-    pub(super) fn linger(&mut self, key: Key, now: Moment) {
+    pub(super) fn linger(&mut self, key: Key, machine: &Machine, now: Moment) {
         let linger = nanos(self.policy.linger);
-        let Some(held) = self.leases.get(key).filter(|_| linger > 0) else { return };
-        let kind = match held.machine.due_settle(now) {
+        if linger == 0 {
+            return;
+        }
+        let kind = match machine.due_settle(now) {
             Some(DueSettle::Delete) => CallKind::Delete,
             Some(DueSettle::Release) => CallKind::ChangeVisibility,
             // A release that waits for an extension in flight waits already.
             None => return,
         };
-        let left = held.machine.held_until().nanos_since(now) / PART;
+        let left = machine.held_until().nanos_since(now) / PART;
         self.lingering.of(kind).set(key.slot, now.plus_nanos(linger.min(left)));
         // Those of the last call that is ready but not full.
         let ready = self.lane(kind).waiting() % Visibility::BATCH;
         if self.lingering.of(kind).len().saturating_add(ready) >= Visibility::BATCH {
-            while let Some(node) = self.lingering.of(kind).pop() {
-                self.place_slot(node.slot, now);
+            while let Some(taken) = self.lingering.of(kind).pop() {
+                self.place_slot(taken.slot, now);
             }
         }
     }
 
     /// Fills the room in a call that is made anyway with settles that wait for one.
-    pub(super) fn take_along(&mut self, kind: CallKind, entries: &mut Entries, now: Moment) {
-        while !entries.is_empty() && !entries.is_full() {
-            let Some(node) = self.lingering.of(kind).pop() else { break };
-            let Some((key, _)) = self.leases.at_mut(node.slot) else { continue };
-            if let Some(entry) = self.take(key, kind, now) {
-                entries.push(entry);
+    pub(super) fn take_along(&mut self, call: &mut Filling, now: Moment) {
+        let mut passed_over = PassedOver::new();
+        while !call.entries.is_empty() && !call.entries.is_full() && !passed_over.is_full() {
+            let Some(taken) = self.lingering.of(call.kind).pop() else { break };
+            let Some(key) = self.leases.key(taken.slot) else { continue };
+            let Some((machine, serial)) = self.leases.load(key) else { continue };
+            if call.has_room_for(&machine) {
+                self.take(key, machine, serial, call, now);
+            } else {
+                passed_over.push(taken);
             }
+        }
+        for taken in passed_over.drain() {
+            self.lingering.of(call.kind).put_back(taken);
         }
     }
 
     pub(super) fn place_slot(&mut self, slot: u32, now: Moment) {
-        if let Some((key, _)) = self.leases.at_mut(slot) {
-            self.place(key, now);
+        if let Some(key) = self.leases.key(slot) {
+            if let Some((machine, _)) = self.leases.load(key) {
+                self.place(key, &machine, now);
+            }
         }
     }
 }

@@ -19,15 +19,22 @@ pub struct SetPolicy {
     pub(crate) linger: Duration,
     pub(crate) changes: u16,
     pub(crate) deletes: u16,
+    pub(crate) same_receive: bool,
 }
 
 const LONGEST_LINGER: Duration = Duration::from_secs(10);
 
 impl SetPolicy {
-    /// A tenth of the timeout, 50 ms, no lingering, 128 and 64 calls.
+    /// A tenth of the timeout, 50 ms, no lingering, 128 and 64 calls, receives mixed freely.
     pub const fn new() -> Self {
-        let slack = Duration::from_millis(50);
-        Self { coalesce: 10, slack, linger: Duration::ZERO, changes: 128, deletes: 64 }
+        Self {
+            coalesce: 10,
+            slack: Duration::from_millis(50),
+            linger: Duration::ZERO,
+            changes: 128,
+            deletes: 64,
+            same_receive: false,
+        }
     }
 
     /// How much before its middle an extension may go to fill a call that another lease needs, in percent of
@@ -87,6 +94,19 @@ impl SetPolicy {
             return Err(SetPolicyError::NoCalls);
         }
         Ok(Self { deletes: calls, ..self })
+    }
+
+    /// Whether all entries of a call are to be of one receive; by default they need not be.
+    ///
+    /// Switch it on for a FIFO queue in high-throughput mode: SQS keeps its messages in partitions there, and AWS asks
+    /// for batch calls with receipt handles of one `ReceiveMessage` call. It costs calls: those of a receive that
+    /// is half done are half full.
+    ///
+    /// Deliveries count as of one receive where their [`Received`](crate::Received) names the same instant of the
+    /// request and they are kept by one [`Policy`](crate::Policy).
+    #[must_use]
+    pub const fn same_receive(self, same_receive: bool) -> Self {
+        Self { same_receive, ..self }
     }
 }
 

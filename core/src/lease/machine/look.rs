@@ -28,6 +28,11 @@ impl Machine {
         self.limit
     }
 
+    /// Where anything hidden must end. Deliveries of one receive that are kept by one policy have it in common.
+    pub(crate) fn wall(&self) -> Moment {
+        self.wall
+    }
+
     pub(crate) fn timeout(&self) -> Visibility {
         self.timeout
     }
@@ -85,15 +90,39 @@ impl Machine {
         if self.ended.is_some() {
             return None;
         }
-        let settle_at = if waiting.settle { None } else { self.settle_at() };
-        let extension_at = if waiting.extension { None } else { self.extension_at() };
-        let extension_given_up = self.extension_in_flight().map(|it| it.call.answer_by);
-        let settle_given_up = self.settle_in_flight().map(|(call, _)| call.answer_by);
-        [settle_at, extension_at, extension_given_up, settle_given_up]
-            .into_iter()
-            .flatten()
-            .chain([self.held_until()])
-            .min()
+        let mut wake = self.held_until();
+        if !waiting.extension {
+            wake = wake.min(self.extension_at().unwrap_or(wake));
+        }
+        if let Renewal::InFlight(it) = self.renewal {
+            wake = wake.min(it.call.answer_by);
+        }
+        if self.is_settling() {
+            if !waiting.settle {
+                wake = wake.min(self.settle_at().unwrap_or(wake));
+            }
+            if let Some((call, _)) = self.settle_in_flight() {
+                wake = wake.min(call.answer_by);
+            }
+        }
+        Some(wake)
+    }
+
+    /// When something will be to be done, where nothing is now and nothing is to be settled.
+    pub(crate) fn undisturbed_until(&self, now: Moment) -> Option<Moment> {
+        if self.is_settling() || self.untold.any() {
+            return None;
+        }
+        self.wake_at().filter(|at| *at > now)
+    }
+
+    /// Whether all that is due at `now` is an extension to send.
+    pub(crate) fn only_extends(&self, now: Moment) -> bool {
+        !self.is_settling()
+            && !self.untold.any()
+            && self.is_extension_due(now)
+            && now < self.held_until()
+            && matches!(self.plan(now), Plan::Extend(_) | Plan::Final(_))
     }
 
     /// When the extension in the middle of the timeout is due, where nothing stands in its way.
