@@ -1,73 +1,62 @@
 //! Leases at scale: ours beside what people write by hand.
+//!
+//! ```text
+//! cargo bench -p sqs-lease-suite                  # measures everything, writes docs/benchmarks.md
+//! cargo bench -p sqs-lease-suite -- --quick       # a tenth of it, in less than a minute; writes nothing
+//! cargo bench -p sqs-lease-suite -- measure ours w1 120000 60      # one measure, in this process
+//! ```
 #![allow(missing_docs, reason = "a program, not a library")]
 #![allow(unreachable_pub, reason = "what is public is so within the program")]
 #![allow(clippy::cast_precision_loss, reason = "counts that are far below 2^52")]
 
 mod lateness;
 mod null;
+mod page;
+mod plan;
 mod process;
+mod table;
 mod variants;
-mod w1;
+mod work;
 
-use process::{Figures, measured_apart};
+use plan::Plan;
 use sqs_lease_heap::Heap;
-use variants::with_variant;
 
 #[global_allocator]
 static HEAP: Heap = Heap;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|it| it != "--bench").collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["measure", variant, measure, ref numbers @ ..] => {
-            for (name, figure) in child(variant, measure, numbers) {
+            let numbers: Vec<u32> = numbers.iter().map(|it| number(it)).collect();
+            for (name, figure) in work::measure(variant, measure, &numbers) {
                 println!("{name}={figure}");
             }
         }
-        _ => compare(),
+        ["--quick"] => println!("{}", compare(Plan::QUICK)),
+        [] => {
+            let text = compare(Plan::WHOLE);
+            println!("{text}");
+            page::write(&text);
+        }
+        _ => panic!("usage: [--quick | measure VARIANT MEASURE NUMBERS]"),
     }
 }
 
-fn number<T: std::str::FromStr>(text: &str) -> T {
+fn compare(plan: Plan) -> String {
+    let machine = page::machine();
+    let all = plan::run(plan);
+    let Plan { rounds, leases, seconds, mixed, .. } = plan;
+    format!(
+        "{machine}\n\n{rounds} rounds, {leases} leases; w1 over {seconds} virtual seconds, w2 over {mixed}. Median [least..most]; \
+         one figure alone is the same in every round.\n\n{}\n{}\n{}",
+        table::aims(&all),
+        table::figures(&all),
+        table::sizes(&all)
+    )
+}
+
+fn number(text: &str) -> u32 {
     text.parse().unwrap_or_else(|_| panic!("{text:?} is not a number"))
-}
-
-/// Measures one thing of one variant, in this process.
-fn child(variant: &str, measure: &str, numbers: &[&str]) -> Figures {
-    match (measure, numbers) {
-        ("w1", [leases, seconds]) => {
-            with_variant!(variant, w1_cpu(number(leases), number(seconds)))
-        }
-        ("w1-heap", [leases, seconds]) => {
-            with_variant!(variant, w1_heap(number(leases), number(seconds)))
-        }
-        ("w1-real", [leases, seconds, workers]) => {
-            with_variant!(variant, w1_real(number(leases), number(seconds), number(workers)))
-        }
-        _ => panic!("{measure} {numbers:?} is no measure"),
-    }
-}
-
-use w1::in_real_time as w1_real;
-fn w1_cpu<V: variants::Variant>(leases: usize, seconds: u64) -> Figures {
-    w1::in_virtual_time::<V>(leases, seconds, false)
-}
-fn w1_heap<V: variants::Variant>(leases: usize, seconds: u64) -> Figures {
-    w1::in_virtual_time::<V>(leases, seconds, true)
-}
-
-fn compare() {
-    for v in ["A", "B", "C", "ours"] {
-        for m in [
-            &["w1", "120000", "60"][..],
-            &["w1-heap", "120000", "60"],
-            &["w1-real", "120000", "4", "0"],
-            &["w1-real", "120000", "4", "2"],
-        ] {
-            let mut args = vec![v.to_owned()];
-            args.extend(m.iter().map(|it| (*it).to_owned()));
-            println!("{args:?} {:?}", measured_apart(&args));
-        }
-    }
 }

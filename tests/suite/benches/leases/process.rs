@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use rustix::time::{ClockId, clock_gettime};
+
+use crate::work::STEADY;
 
 /// CPU time of all threads so far, in nanoseconds.
 pub fn cpu_nanos() -> f64 {
@@ -31,15 +33,49 @@ pub type Figures = BTreeMap<String, f64>;
 /// Measures in a process of its own, with a heap of its own.
 ///
 /// # Panics
-/// The child fails.
-pub fn measured_apart(arguments: &[String]) -> Figures {
-    let output = Command::new(this()).arg("measure").args(arguments).output().expect("this program starts");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    read(&text)
+/// It fails.
+pub fn apart(variant: &str, measure: &str, numbers: &[u32]) -> Figures {
+    figures_of(Command::new(this()).args(arguments(variant, measure, numbers)))
 }
 
-pub fn read(text: &str) -> Figures {
+/// Instructions per extension of w1, counted by valgrind; `None` where it is not installed.
+///
+/// # Panics
+/// It fails.
+pub fn instructions(variant: &str, leases: u32, seconds: u32) -> Option<Figures> {
+    Command::new("valgrind").arg("--version").output().ok().filter(|it| it.status.success())?;
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    valgrind.arg(format!("--toggle-collect={STEADY}")).arg(this());
+    let output = run(valgrind.args(arguments(variant, "instructions", &[leases, seconds])));
+    let told = String::from_utf8_lossy(&output.stderr);
+    let collected = told.lines().find_map(|line| line.split_once("Collected : "));
+    let collected: f64 =
+        collected.and_then(|(_, it)| it.trim().parse().ok()).expect("valgrind says how many");
+    let extensions = read(&String::from_utf8_lossy(&output.stdout))["extensions"];
+    Some(Figures::from([("instructions".to_owned(), collected / extensions)]))
+}
+
+fn arguments(variant: &str, measure: &str, numbers: &[u32]) -> Vec<String> {
+    let words = ["measure", variant, measure].map(str::to_owned).into_iter();
+    words.chain(numbers.iter().map(u32::to_string)).collect()
+}
+
+/// What a program prints, as `name=figure` lines.
+///
+/// # Panics
+/// It fails.
+pub fn figures_of(command: &mut Command) -> Figures {
+    read(&String::from_utf8_lossy(&run(command).stdout))
+}
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn read(text: &str) -> Figures {
     let figure = |line: &str| {
         let (name, value) = line.split_once('=')?;
         Some((name.to_owned(), value.parse().ok()?))
@@ -47,6 +83,6 @@ pub fn read(text: &str) -> Figures {
     text.lines().filter_map(figure).collect()
 }
 
-pub fn this() -> PathBuf {
+fn this() -> PathBuf {
     std::env::current_exe().expect("this program")
 }
