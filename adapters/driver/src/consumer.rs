@@ -1,5 +1,6 @@
 //! Receives, runs handlers, settles, and stops cleanly.
 
+mod action;
 mod options;
 mod plan;
 mod report;
@@ -12,8 +13,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use options::{BackOff, ConsumerOptions, ConsumerOptionsError, OnFailure, Shutdown};
+pub use options::{BackOff, ConsumerOptions, ConsumerOptionsError, LastReceive, OnFailure, Shutdown};
 pub use report::{ConsumerError, Report};
+use tracing::Span;
 
 use crate::delivery::Delivery;
 use crate::keeper::Keeper;
@@ -33,7 +35,7 @@ pub trait Source: Send + Sync + 'static {
 
     /// Receives up to `max` messages, 1 to 10, and holds them; waits a while where there is none, by a long poll.
     ///
-    /// A receive that answers "none" at once is asked again at once.
+    /// A receive that answers "none" at once is asked again after a second.
     fn receive(
         &self,
         max: u8,
@@ -60,6 +62,7 @@ pub trait Source: Send + Sync + 'static {
 ///   the last first.
 /// * A second delivery of a message that is in work here is left to run out, and logged. One that comes later is
 ///   handled like any other.
+/// * After a receive that brings nothing the next begins a second after that one's begin at the soonest.
 /// * A receive that fails is logged and tried again after 1, 2, 4 … at most 30 seconds. Where SQS says that there is
 ///   no such queue or no permission, it ends [`run`](Self::run) with that error.
 ///
@@ -85,7 +88,10 @@ pub struct Consumer<S: Source> {
     handler: Handler<S::Message>,
     options: ConsumerOptions,
     news: Arc<News>,
+    on_span: Option<OnSpan<S::Message>>,
 }
+
+type OnSpan<M> = Arc<dyn Fn(&Span, &Delivery<M>) + Send + Sync>;
 
 /// A task for a runtime to spawn.
 pub type Task = Boxed<()>;
@@ -107,7 +113,19 @@ impl<S: Source> Consumer<S> {
             let worked = handler(delivery);
             Box::pin(async move { worked.await.is_ok() })
         });
-        Self { source: Arc::new(source), spawn: Arc::new(spawn), handler, options, news: Arc::default() }
+        let (source, spawn, news) = (Arc::new(source), Arc::new(spawn), Arc::default());
+        Self { source, spawn, handler, options, news, on_span: None }
+    }
+
+    /// Gives each handler's [span](Delivery::span) to a function before the handler begins, to link it to the trace of
+    /// the sender for instance: `tracing` itself has no links.
+    ///
+    /// With `tracing-opentelemetry` that is `span.add_link(…)`, with the context out of
+    /// [`trace_header`](Delivery::trace_header) or out of the message's own attributes. The example `open_telemetry` of
+    /// `sqs-lease-tokio` is whole. A function that panics is logged, and its handler begins all the same.
+    #[must_use]
+    pub fn on_span(self, on_span: impl Fn(&Span, &Delivery<S::Message>) + Send + Sync + 'static) -> Self {
+        Self { on_span: Some(Arc::new(on_span)), ..self }
     }
 
     /// What stops it, from anywhere.

@@ -52,6 +52,19 @@ impl<M> Delivery<M> {
         self.receive_count() > 0 && self.receive_count() >= max_receive_count
     }
 
+    /// `maxReceiveCount` of the queue's redrive policy, where the receipt named it.
+    pub fn max_receive_count(&self) -> Option<u32> {
+        self.lease.about.max_receive_count
+    }
+
+    /// Whether a handler of the same [`Consumer`](crate::Consumer) has succeeded with this message before, and SQS did
+    /// not confirm the delete: the work is done, and returning `Ok` deletes the message by this delivery.
+    ///
+    /// A consumer remembers a thousand of them. Never for a message that another process has handled.
+    pub fn was_handled(&self) -> bool {
+        self.lease.about.was_handled
+    }
+
     /// `MessageGroupId` of a FIFO queue, where the receipt named it.
     pub fn group(&self) -> Option<&str> {
         self.lease.about.group.as_deref()
@@ -60,6 +73,23 @@ impl<M> Delivery<M> {
     /// `AWSTraceHeader`, where the message has one: `Root=1-…;Parent=…;Sampled=1`.
     pub fn trace_header(&self) -> Option<&str> {
         self.lease.about.trace_header.as_deref()
+    }
+
+    /// A span for the work on this message, named as OpenTelemetry's messaging conventions name things. A
+    /// [`Consumer`](crate::Consumer) makes it by itself.
+    ///
+    /// `queue` is the queue's name.
+    ///
+    /// ```
+    /// # async fn example(delivery: sqs_lease_driver::Delivery<String>) {
+    /// use tracing::Instrument;
+    ///
+    /// let work = async { /* slow work */ };
+    /// let kept = delivery.keep(work.instrument(delivery.span("jobs"))).await;
+    /// # }
+    /// ```
+    pub fn span(&self, queue: &str) -> tracing::Span {
+        crate::span::span(queue, self)
     }
 
     /// Takes the message out; the lease stays with what is left.
@@ -205,6 +235,15 @@ impl<M> Delivery<M> {
         let key = self.lease.key;
         // Why it was not taken is what `release` gives.
         let _ = self.lease.user.0.with(|state, now| state.set.release(key, after, now));
+    }
+
+    /// Whether SQS would rather bury it than deliver it again, as far as that is known.
+    pub(crate) fn is_on_last_receive(&self) -> bool {
+        self.lease.about.is_last_receive()
+    }
+
+    pub(crate) fn note_handled(&mut self) {
+        self.lease.about.was_handled = true;
     }
 
     /// Does what dropping it would, also where somebody else still has a hold of it.

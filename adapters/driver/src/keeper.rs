@@ -127,6 +127,7 @@ impl Keeper {
             receipt_handle,
             message_id: Arc::clone(&about.message_id),
             receive_count: about.receive_count,
+            is_last_receive: about.is_last_receive(),
             ended: Event::new(),
             detached: false,
             late: None,

@@ -20,7 +20,7 @@
 //! | info | `call failed, …` | a call failed; `code` is SQS's, `retry_in` when it is tried again |
 //! | warn | `final extension: …` | the last extension before the limit is sent |
 //! | warn | `the limit is near …` | the same where nothing is left to extend |
-//! | warn | `lost: …` | the delivery is lost; `reason` is `expired`, `limit` or `refused` |
+//! | warn | `lost: …`, `lost on its last receive: …` | the delivery is lost; `reason` is `expired`, `limit` or `refused` |
 //! | error | `SQS denies the call: …` | no permission, no such queue, bad credentials; `action` is what IAM must allow |
 //! | debug | `ended` | it was deleted or released, or came with a timeout of zero |
 //!
@@ -52,8 +52,8 @@ mod stats;
 mod sync;
 
 pub use consumer::{
-    BackOff, Consumer, ConsumerError, ConsumerOptions, ConsumerOptionsError, OnFailure, Report, Shutdown,
-    Source, Stopper, Task,
+    BackOff, Consumer, ConsumerError, ConsumerOptions, ConsumerOptionsError, LastReceive, OnFailure, Report,
+    Shutdown, Source, Stopper, Task,
 };
 pub use delivery::Delivery;
 pub use keeper::{Keeper, OnDrop, Settings};

@@ -26,6 +26,7 @@ pub(crate) struct Log {
 struct Line {
     message_id: Arc<str>,
     receive_count: u32,
+    is_last_receive: bool,
     remaining: Duration,
     what: What,
 }
@@ -113,6 +114,7 @@ impl Log {
         self.lines.push(Line {
             message_id: Arc::clone(&kept.message_id),
             receive_count: kept.receive_count,
+            is_last_receive: kept.is_last_receive,
             remaining: lease.remaining(now),
             what,
         });
@@ -133,7 +135,7 @@ impl Log {
 
 impl Line {
     fn emit(self) {
-        let Self { message_id, receive_count, remaining, what } = self;
+        let Self { message_id, receive_count, is_last_receive, remaining, what } = self;
         let message_id = &*message_id;
         match what {
             What::Extended { attempt } => {
@@ -169,6 +171,11 @@ impl Line {
                 target: TARGET,
                 message_id, receive_count, ?remaining, leases, action, code = &*code,
                 "SQS denies the call: check the queue's URL, the credentials, and the permission for this action"
+            ),
+            What::Lost(reason) if is_last_receive => tracing::warn!(
+                target: TARGET,
+                message_id, receive_count, remaining = ?Duration::ZERO, reason = reason.as_str(),
+                "lost on its last receive: SQS moves the message to the dead-letter queue"
             ),
             What::Lost(reason) => tracing::warn!(
                 target: TARGET,

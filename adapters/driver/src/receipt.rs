@@ -64,12 +64,29 @@ pub(crate) struct About {
     pub(crate) receive_count: u32,
     pub(crate) group: Option<Arc<str>>,
     pub(crate) trace_header: Option<Arc<str>>,
+    pub(crate) max_receive_count: Option<u32>,
+    /// A handler of this process has succeeded with it, and the delete was not confirmed.
+    pub(crate) was_handled: bool,
+}
+
+impl About {
+    /// Whether SQS would rather bury it than deliver it again.
+    pub(crate) fn is_last_receive(&self) -> bool {
+        self.max_receive_count.is_some_and(|most| self.receive_count > 0 && self.receive_count >= most)
+    }
 }
 
 impl Receipt {
     /// A delivery by its receipt handle.
     pub fn new(receipt_handle: impl Into<ReceiptHandle>, received: Received) -> Self {
-        let about = About { message_id: Arc::from(""), receive_count: 0, group: None, trace_header: None };
+        let about = About {
+            message_id: Arc::from(""),
+            receive_count: 0,
+            group: None,
+            trace_header: None,
+            max_receive_count: None,
+            was_handled: false,
+        };
         Self { receipt_handle: receipt_handle.into(), received, about }
     }
 
@@ -84,6 +101,14 @@ impl Receipt {
     #[must_use]
     pub fn receive_count(mut self, receive_count: u32) -> Self {
         self.about.receive_count = receive_count;
+        self
+    }
+
+    /// `maxReceiveCount` of the queue's redrive policy, so that a loss or a shutdown can say that the message goes to the
+    /// dead-letter queue.
+    #[must_use]
+    pub fn max_receive_count(mut self, max_receive_count: u32) -> Self {
+        self.about.max_receive_count = Some(max_receive_count);
         self
     }
 

@@ -45,6 +45,8 @@ pub(crate) struct Kept {
     pub(crate) receipt_handle: ReceiptHandle,
     pub(crate) message_id: Arc<str>,
     pub(crate) receive_count: u32,
+    /// SQS would rather bury the message than deliver it again.
+    pub(crate) is_last_receive: bool,
     /// Tells those who wait that the lease has ended.
     pub(crate) ended: Event,
     /// Its handle is gone; it only waits for a settle.

@@ -95,6 +95,11 @@ impl ScriptedQueue {
         self.with(|inner| inner.script.extend(script));
     }
 
+    /// Forgets the rest of the script.
+    pub fn forget(&self) {
+        self.with(|inner| inner.script.clear());
+    }
+
     /// The calls made so far: `15000 hide a 30`.
     pub fn calls(&self) -> Vec<String> {
         self.with(|inner| inner.calls.iter().map(|call| format!("{call:?}")).collect())

@@ -55,7 +55,8 @@ impl ScriptedSource {
         Self { time, keeper, timeout, inner: Arc::default() }
     }
 
-    /// Scripts the next receives, and how long each takes. A message has the receive count that follows a hash: `a#3`.
+    /// Scripts the next receives, and how long each takes. A message has the receive count that follows a hash: `a#3`,
+    /// and of a queue with a redrive policy also its `maxReceiveCount`: `a#3!5`.
     pub fn then(&self, script: impl IntoIterator<Item = (Duration, Brings)>) {
         self.with(|inner| inner.script.extend(script));
     }
@@ -66,12 +67,15 @@ impl ScriptedSource {
     }
 
     fn hold(&self, name: &'static str) -> Delivery<&'static str> {
+        let (name, most) =
+            name.split_once('!').map_or((name, None), |(name, most)| (name, most.parse().ok()));
         let (name, count) = name.split_once('#').unwrap_or((name, "1"));
         let (group, name) = name.split_once('/').map_or((None, name), |(group, name)| (Some(group), name));
         let received = Received::new(self.keeper.now(), self.timeout);
         let receipt = Receipt::new(format!("SECRETSECRETSECRET-{name}"), received)
             .message_id(name)
             .receive_count(count.parse().unwrap_or(0));
+        let receipt = most.map_or(receipt.clone(), |most| receipt.max_receive_count(most));
         self.keeper.hold(group.map_or(receipt.clone(), |group| receipt.group(group)), name)
     }
 

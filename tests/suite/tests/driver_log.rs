@@ -11,6 +11,16 @@ const HANDLE: &str = "AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0aSECRETSECRETSECRET-a";
 
 /// Keeps a delivery for that long and gives the events of `sqs_lease`.
 fn log_of(script: Vec<Then>, max_hold: u64, timeout: u32, handler: u64) -> Vec<String> {
+    log_of_one(script, max_hold, timeout, handler, |receipt| receipt)
+}
+
+fn log_of_one(
+    script: Vec<Then>,
+    max_hold: u64,
+    timeout: u32,
+    handler: u64,
+    is: impl FnOnce(Receipt) -> Receipt,
+) -> Vec<String> {
     let (captured, _guard) = Captured::here();
     let mut world = World::new();
     let time = world.time();
@@ -21,7 +31,7 @@ fn log_of(script: Vec<Then>, max_hold: u64, timeout: u32, handler: u64) -> Vec<S
     world.spawner().spawn(keeper.run());
     let received = Received::new(keeper.now(), Visibility::new(timeout).unwrap());
     let receipt = Receipt::new(HANDLE, received).message_id("m1").receive_count(3);
-    let delivery = keeper.hold(receipt, "the body");
+    let delivery = keeper.hold(is(receipt), "the body");
     world.run(async move {
         tracing::trace!(?delivery, ?keeper, "how they look");
         match delivery.keep(time.sleep(Duration::from_secs(handler))).await {
@@ -99,4 +109,23 @@ fn denied_at_error_names_the_permission() {
         "{}",
         errors[0]
     );
+}
+
+#[test]
+fn a_denied_delete_names_its_own_permission() {
+    let log = log_of(vec![Then::fails(Failure::Denied, "AccessDeniedException")], 3600, 120, 5);
+    let errors: Vec<_> = log.iter().filter(|line| line.starts_with("ERROR")).collect();
+    assert_eq!(errors.len(), 1, "{log:#?}");
+    assert!(errors[0].contains("action=\"sqs:DeleteMessage\""), "{}", errors[0]);
+}
+
+/// With the redrive policy known, a loss says where the message goes.
+#[test]
+fn a_loss_on_the_last_receive_says_so() {
+    for (most, says) in [(3, "lost on its last receive"), (4, "lost: the message may be handed")] {
+        let log = log_of_one(vec![Then::Hang; 9], 3600, 30, 60, |receipt| receipt.max_receive_count(most));
+        let lost: Vec<_> = log.iter().filter(|line| line.starts_with("WARN")).collect();
+        assert_eq!(lost.len(), 1, "{log:#?}");
+        assert!(lost[0].contains(says) && lost[0].contains("reason=\"expired\""), "{}", lost[0]);
+    }
 }

@@ -18,20 +18,21 @@ pub struct ConsumerOptions {
     pub(crate) concurrency: usize,
     pub(crate) prefetch: usize,
     pub(crate) on_failure: OnFailure,
+    pub(crate) last_receive: LastReceive,
 }
 
 impl ConsumerOptions {
     /// Ten handlers at a time, no prefetch, failed messages left to their timeout.
     pub const fn new() -> Self {
-        Self { concurrency: 10, prefetch: 0, on_failure: OnFailure::Leave }
+        Self { concurrency: 10, prefetch: 0, on_failure: OnFailure::Leave, last_receive: LastReceive::Handle }
     }
 
-    /// How many handlers run at a time; by default 10.
+    /// How many handlers run at a time, 1 to 120 000; by default 10.
     ///
     /// # Errors
-    /// Zero.
+    /// Zero, or more than SQS lets be in flight.
     pub const fn concurrency(self, concurrency: usize) -> Result<Self, ConsumerOptionsError> {
-        if concurrency == 0 {
+        if concurrency == 0 || concurrency > MOST_IN_FLIGHT {
             return Err(ConsumerOptionsError::Concurrency(concurrency));
         }
         Ok(Self { concurrency, ..self })
@@ -53,6 +54,14 @@ impl ConsumerOptions {
     }
 }
 
+impl ConsumerOptions {
+    /// What a shutdown does with a message that has not started and is on its last receive; by default it is handled.
+    #[must_use]
+    pub const fn last_receive(self, last_receive: LastReceive) -> Self {
+        Self { last_receive, ..self }
+    }
+}
+
 impl Default for ConsumerOptions {
     fn default() -> Self {
         Self::new()
@@ -63,8 +72,8 @@ impl Default for ConsumerOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConsumerOptionsError {
-    /// No handler could ever start.
-    #[error("a concurrency of {0} is out of range: at least 1 handler must be able to run")]
+    /// No handler could ever start, or more than SQS gives out at a time.
+    #[error("a concurrency of {0} is out of range: 1 to 120 000, the messages that SQS lets be in flight")]
     Concurrency(usize),
     /// A back-off that begins with nothing, or beyond its cap.
     #[error(
@@ -170,6 +179,24 @@ pub enum Shutdown {
     Leave,
 }
 
+/// What a shutdown does with a message that has not started and was received for the last time: given back, SQS moves it
+/// to the dead-letter queue instead of delivering it again, and nobody has worked on it.
+///
+/// Known where the receipt [says so](crate::Receipt::max_receive_count). It applies where the shutdown releases
+/// unstarted messages and lets handlers end, and to what the last long poll brings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LastReceive {
+    /// It is handled, within the grace time.
+    #[default]
+    Handle,
+    /// It is released like the others.
+    Release,
+}
+
+/// The messages of a queue that SQS lets be in flight.
+const MOST_IN_FLIGHT: usize = 120_000;
+
 /// The grace time of a consumer that ends because it may not receive.
 pub(crate) const GRACE: Duration = Duration::from_secs(30);
 
@@ -195,6 +222,11 @@ mod tests {
     fn values_out_of_range_are_refused_by_name() {
         let error = ConsumerOptions::new().concurrency(0).unwrap_err();
         assert!(error.to_string().contains("concurrency of 0"), "{error}");
+        let error = ConsumerOptions::new().concurrency(120_001).unwrap_err();
+        assert!(
+            error.to_string().contains("120001") && error.to_string().contains("1 to 120 000"),
+            "{error}"
+        );
         let error = BackOff::new(secs(10), secs(5)).unwrap_err();
         assert!(error.to_string().contains("from 10 s to 5 s"), "{error}");
         assert!(BackOff::new(secs(0), secs(5)).is_err());

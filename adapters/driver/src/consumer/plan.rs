@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use sqs_lease_core::Moment;
 
-use super::options::{GRACE, Shutdown};
+use super::action::{Action, Arrival, Finish, Id};
+use super::options::{ConsumerOptions, GRACE, LastReceive, Shutdown};
 
 /// Decides for one consumer.
 ///
@@ -16,6 +17,7 @@ use super::options::{GRACE, Shutdown};
 pub(crate) struct Plan {
     concurrency: usize,
     prefetch: usize,
+    last_receive: LastReceive,
     next: u64,
     items: BTreeMap<Id, Item>,
     /// Those that could start now: alone, or the first of their group.
@@ -27,20 +29,19 @@ pub(crate) struct Plan {
     groups: HashMap<Arc<str>, VecDeque<Id>>,
     actions: VecDeque<Action>,
     is_receiving: bool,
+    /// When the receive under way, or the last, was begun.
+    received_from: Moment,
     /// Receives that failed one after another.
     failures: u32,
     retry_at: Option<Moment>,
     phase: Phase,
 }
 
-/// A delivery in the plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Id(u64);
-
 #[derive(Debug)]
 struct Item {
     message_id: Arc<str>,
     group: Option<Arc<str>>,
+    is_last: bool,
     state: State,
 }
 
@@ -66,51 +67,22 @@ enum Phase {
     },
 }
 
-/// A delivery that was received.
-#[derive(Clone, Debug)]
-pub(crate) struct Arrival {
-    /// Empty: not known.
-    pub(crate) message_id: Arc<str>,
-    pub(crate) group: Option<Arc<str>>,
-}
-
-/// What to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// Receive up to that many, 1 to 10.
-    Receive(u8),
-    /// Give up the receive under way.
-    AbandonReceive,
-    /// Start its handler, if it is still held.
-    Start(Id),
-    /// Stop its handler, if it runs, and make it visible at once.
-    Release(Id),
-    /// Stop its handler, if it runs, and let its timeout run out.
-    Leave(Id),
-}
-
-/// How a delivery ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Finish {
-    /// Deleted, and SQS has confirmed it.
-    Done,
-    /// Lost, failed, or not confirmed: what stands behind it in its group must not start.
-    Broken,
-}
-
 /// The most that SQS gives at once.
 const BATCH: usize = 10;
 /// The distances between receives that fail.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
+/// Between the begins of receives that bring nothing: a short poll answers at once, and each is paid for.
+const EMPTY_PAUSE: Duration = Duration::from_secs(1);
 /// How long the releases at the end of the grace time may take.
 pub(crate) const LAST_CALLS: Duration = Duration::from_secs(10);
 
 impl Plan {
-    pub(crate) fn new(concurrency: usize, prefetch: usize) -> Self {
+    pub(crate) fn new(options: &ConsumerOptions) -> Self {
         Self {
-            concurrency,
-            prefetch,
+            concurrency: options.concurrency,
+            prefetch: options.prefetch,
+            last_receive: options.last_receive,
             next: 0,
             items: BTreeMap::new(),
             ready: BTreeSet::new(),
@@ -119,6 +91,7 @@ impl Plan {
             groups: HashMap::new(),
             actions: VecDeque::new(),
             is_receiving: false,
+            received_from: Moment::ORIGIN,
             failures: 0,
             retry_at: None,
             phase: Phase::Working,
@@ -150,7 +123,7 @@ impl Plan {
         if room == 0 || self.retry_at.is_some_and(|at| at > now) {
             return None;
         }
-        self.is_receiving = true;
+        (self.is_receiving, self.received_from) = (true, now);
         u8::try_from(room.min(BATCH)).ok().map(Action::Receive)
     }
 
@@ -185,17 +158,21 @@ impl Plan {
         if self.is_receiving || self.phase != Phase::Working {
             return 0;
         }
-        (self.concurrency + self.prefetch).saturating_sub(self.running + self.ready.len())
+        self.concurrency.saturating_add(self.prefetch).saturating_sub(self.running + self.ready.len())
     }
 
     /// A receive brought these. Gives each its name, in order; `None` is a duplicate of one that is in work.
-    pub(crate) fn handle_received(&mut self, arrivals: impl IntoIterator<Item = Arrival>) -> Vec<Option<Id>> {
+    pub(crate) fn handle_received(
+        &mut self,
+        arrivals: impl IntoIterator<Item = Arrival>,
+        now: Moment,
+    ) -> Vec<Option<Id>> {
         (self.is_receiving, self.failures, self.retry_at) = (false, 0, None);
         let mut behind: Vec<Id> = Vec::new();
         let mut blocked: Vec<Arc<str>> = Vec::new();
         let names: Vec<Option<Id>> = arrivals
             .into_iter()
-            .map(|Arrival { message_id, group }| {
+            .map(|Arrival { message_id, group, is_last }| {
                 if self.messages.contains_key(&message_id) {
                     blocked.extend(group);
                     return None;
@@ -203,13 +180,16 @@ impl Plan {
                 let id = Id(self.next);
                 self.next += 1;
                 let is_behind = group.as_ref().is_some_and(|group| blocked.contains(group));
-                self.insert(id, message_id, group);
+                self.insert(id, message_id, group, is_last);
                 if is_behind {
                     behind.push(id);
                 }
                 Some(id)
             })
             .collect();
+        if names.iter().all(Option::is_none) {
+            self.retry_at = Some(self.received_from + EMPTY_PAUSE).filter(|at| *at > now);
+        }
         // A member of its group is left: starting what stands behind it would turn the order round.
         self.let_go_from(&behind, Shutdown::ReleaseUnstarted);
         match self.phase {
@@ -217,7 +197,7 @@ impl Plan {
             // It came after the signal.
             Phase::Stopping { how: Shutdown::Drain, .. } => {
                 let all: Vec<Id> = names.iter().flatten().copied().collect();
-                self.let_go_from(&all, Shutdown::ReleaseUnstarted);
+                self.release_unstarted(all);
             }
             Phase::Stopping { how, .. } | Phase::Overdue { how, .. } => self.let_waiting_go(how),
         }
@@ -254,7 +234,7 @@ impl Plan {
             Finish::Done => {
                 self.ready.insert(first);
             }
-            Finish::Broken => {
+            Finish::Broken | Finish::Unconfirmed => {
                 let members: Vec<Id> = members.iter().copied().collect();
                 self.let_go_from(&members, Shutdown::ReleaseUnstarted);
             }
@@ -282,7 +262,7 @@ impl Plan {
         }
     }
 
-    fn insert(&mut self, id: Id, message_id: Arc<str>, group: Option<Arc<str>>) {
+    fn insert(&mut self, id: Id, message_id: Arc<str>, group: Option<Arc<str>>, is_last: bool) {
         if !message_id.is_empty() {
             self.messages.insert(Arc::clone(&message_id), id);
         }
@@ -294,7 +274,7 @@ impl Plan {
         if is_first {
             self.ready.insert(id);
         }
-        self.items.insert(id, Item { message_id, group, state: State::Waiting });
+        self.items.insert(id, Item { message_id, group, is_last, state: State::Waiting });
     }
 
     fn remove(&mut self, id: Id) -> Option<Item> {
@@ -338,7 +318,26 @@ impl Plan {
     fn let_waiting_go(&mut self, how: Shutdown) {
         let waiting = self.items.iter().filter(|(_, item)| item.state == State::Waiting);
         let waiting: Vec<Id> = waiting.map(|(id, _)| *id).collect();
-        self.let_go_from(&waiting, how);
+        match (how, self.phase) {
+            (Shutdown::ReleaseUnstarted, Phase::Stopping { .. }) => self.release_unstarted(waiting),
+            _ => self.let_go_from(&waiting, how),
+        }
+    }
+
+    /// Gives back those that wait, but works on what would go to the dead-letter queue where that is wanted: not behind
+    /// a member of its group that goes back.
+    fn release_unstarted(&mut self, mut ids: Vec<Id>) {
+        let mut broken: Vec<Arc<str>> = Vec::new();
+        ids.retain(|id| {
+            let Some(item) = self.items.get(id) else { return false };
+            let is_behind = item.group.as_ref().is_some_and(|group| broken.contains(group));
+            let stays = self.last_receive == LastReceive::Handle && item.is_last && !is_behind;
+            if !stays {
+                broken.extend(item.group.clone());
+            }
+            !stays
+        });
+        self.let_go_from(&ids, Shutdown::ReleaseUnstarted);
     }
 
     fn let_go_from(&mut self, ids: &[Id], how: Shutdown) {

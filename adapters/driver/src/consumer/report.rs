@@ -13,6 +13,8 @@ pub struct Report {
     pub left: Vec<Arc<str>>,
     /// Those of both whose handler was running.
     pub interrupted: Vec<Arc<str>>,
+    /// Those of both that were on their last receive: SQS moves them to the dead-letter queue.
+    pub last_receives: Vec<Arc<str>>,
     /// The grace time was over while a receive was still under way: what it would have brought is hidden until its
     /// visibility timeout has run out.
     pub abandoned_receive: bool,
@@ -23,6 +25,9 @@ impl fmt::Display for Report {
         let Self { released, left, interrupted, .. } = self;
         let (released, left, interrupted) = (released.len(), left.len(), interrupted.len());
         write!(f, "{released} messages released, {left} left, {interrupted} handlers interrupted")?;
+        if !self.last_receives.is_empty() {
+            write!(f, ", {} on their last receive", self.last_receives.len())?;
+        }
         if self.abandoned_receive {
             f.write_str(", a receive given up")?;
         }
@@ -37,6 +42,9 @@ pub enum ConsumerError<E: Error + 'static> {
     /// It may not receive: no such queue, no permission, bad credentials. A person has to mend it.
     #[error("the consumer cannot receive: {0}")]
     Receive(#[source] E),
+    /// Messages come with a visibility timeout of zero: everybody has them at once, and nothing can be held.
+    #[error("the visibility timeout is zero, so nothing can be held: set one on the queue, or name one")]
+    ZeroTimeout,
     /// The loop that keeps the deliveries has died.
     #[error("nothing keeps the deliveries any more: the keeper's loop ended or panicked")]
     Abandoned,

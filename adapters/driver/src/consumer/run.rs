@@ -1,7 +1,8 @@
 //! Does what the plan decides.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,7 +12,8 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use sqs_lease_core::{Moment, StopReason, Visibility};
 use tracing::Instrument;
 
-use super::plan::{Action, Arrival, Finish, Id, Plan};
+use super::action::{Action, Arrival, Finish, Id};
+use super::plan::Plan;
 use super::report::{ConsumerError, Report};
 use super::work::{Boxed, New, Stop, Tells, work};
 use super::{Consumer, Source};
@@ -28,13 +30,14 @@ pub(crate) async fn run<S: Source>(consumer: Consumer<S>) -> Result<Report, Cons
         let _ended = ended;
         keeping.await;
     }));
-    let plan = Plan::new(consumer.options.concurrency, consumer.options.prefetch);
+    let plan = Plan::new(&consumer.options);
     let mut shell = Shell {
         consumer,
         plan,
         crew: HashMap::new(),
         receiving: None,
         returning: FuturesUnordered::new(),
+        handled: VecDeque::new(),
         timer: None,
         report: Report::default(),
         error: None,
@@ -51,6 +54,8 @@ struct Shell<S: Source> {
     crew: HashMap<Id, Member<S::Message>>,
     receiving: Option<Boxed<Received<S>>>,
     returning: FuturesUnordered<Boxed<Id>>,
+    /// Messages that were handled and whose delete SQS has not confirmed, the last ones.
+    handled: VecDeque<Arc<str>>,
     timer: Option<(Moment, Sleep)>,
     report: Report,
     error: Option<ConsumerError<S::Error>>,
@@ -60,7 +65,12 @@ struct Member<M> {
     delivery: Arc<Delivery<M>>,
     /// Stops its task, where it has one.
     stop: Option<Arc<Stop>>,
+    /// To be given back as soon as its handler is gone.
+    goes_back: bool,
 }
+
+/// How many messages with an unconfirmed delete are remembered.
+const REMEMBERED: usize = 1000;
 
 enum Woken<S: Source> {
     Received(Received<S>),
@@ -125,8 +135,17 @@ impl<S: Source> Shell<S> {
     fn take_in(&mut self, new: New) {
         match new {
             New::Finished(id, finish) => {
+                if finish == Finish::Unconfirmed
+                    && let Some(member) = self.crew.get(&id)
+                {
+                    self.handled.push_back(member.delivery.message_id().into());
+                    let extra = self.handled.len().saturating_sub(REMEMBERED);
+                    self.handled.drain(..extra);
+                }
                 if self.plan.handle_finished(id, finish) {
                     self.crew.remove(&id);
+                } else if self.crew.get(&id).is_some_and(|member| member.goes_back) {
+                    self.give_back(id);
                 }
             }
             New::Shutdown(how, grace) => {
@@ -152,11 +171,20 @@ impl<S: Source> Shell<S> {
                 return;
             }
         };
-        let arrivals = deliveries
-            .iter()
-            .map(|it| Arrival { message_id: it.message_id().into(), group: it.group().map(Arc::from) });
-        let names = self.plan.handle_received(arrivals);
-        for (delivery, name) in deliveries.into_iter().zip(names) {
+        if deliveries.iter().any(|it| it.ended().is_some_and(|it| it.reason == StopReason::ZeroTimeout)) {
+            let error = ConsumerError::ZeroTimeout;
+            tracing::error!(target: TARGET, %error, "the consumer cannot receive and ends");
+            self.plan.handle_receive_denied(self.now());
+            self.error = Some(error);
+            return;
+        }
+        let arrivals = deliveries.iter().map(|it| Arrival {
+            message_id: it.message_id().into(),
+            group: it.group().map(Arc::from),
+            is_last: it.is_on_last_receive(),
+        });
+        let names = self.plan.handle_received(arrivals, self.now());
+        for (mut delivery, name) in deliveries.into_iter().zip(names) {
             let Some(id) = name else {
                 let (message_id, receive_count) = (delivery.message_id(), delivery.receive_count());
                 tracing::info!(
@@ -167,7 +195,17 @@ impl<S: Source> Shell<S> {
                 delivery.let_go();
                 continue;
             };
-            self.crew.insert(id, Member { delivery: Arc::new(delivery), stop: None });
+            if let Some(place) = self.handled.iter().position(|it| **it == *delivery.message_id()) {
+                self.handled.remove(place);
+                let (message_id, receive_count) = (delivery.message_id(), delivery.receive_count());
+                tracing::info!(
+                    target: TARGET,
+                    message_id, receive_count,
+                    "it comes again although its handler has succeeded: the delete was not confirmed"
+                );
+                delivery.note_handled();
+            }
+            self.crew.insert(id, Member { delivery: Arc::new(delivery), stop: None, goes_back: false });
         }
     }
 
@@ -183,28 +221,56 @@ impl<S: Source> Shell<S> {
             }
             Action::Start(id) => self.start(id),
             Action::Release(id) => {
-                let Some(delivery) = self.stop(id) else { return };
-                // Asked for now, so that they reach SQS in this order.
-                delivery.ask_release(Visibility::ZERO);
-                self.returning.push(Box::pin(async move {
-                    // How it ended is asked of the lease.
-                    let _ = delivery.release(Visibility::ZERO).await;
-                    id
-                }));
+                self.stop(id);
+                match self.crew.get_mut(&id) {
+                    // First its handler has to be gone: somebody else may get the message at once.
+                    Some(member) if member.stop.is_some() => member.goes_back = true,
+                    _ => self.give_back(id),
+                }
             }
             Action::Leave(id) => {
-                let Some(delivery) = self.stop(id) else { return };
-                if delivery.ended().is_none() {
-                    delivery.let_go();
-                    self.report.left.push(delivery.message_id().into());
+                self.stop(id);
+                let Some(member) = self.crew.remove(&id) else { return };
+                if member.delivery.leave().is_ok() {
+                    self.warn_of_burial(&member.delivery);
+                    self.report.left.push(member.delivery.message_id().into());
                 }
-                self.crew.remove(&id);
+            }
+        }
+    }
+
+    fn give_back(&mut self, id: Id) {
+        let Some(member) = self.crew.get(&id) else { return };
+        let delivery = Arc::clone(&member.delivery);
+        if delivery.ended().is_none() {
+            self.warn_of_burial(&delivery);
+        }
+        // Asked for now, so that they reach SQS in this order.
+        delivery.ask_release(Visibility::ZERO);
+        self.returning.push(Box::pin(async move {
+            // How it ended is asked of the lease.
+            let _ = delivery.release(Visibility::ZERO).await;
+            id
+        }));
+    }
+
+    /// Before it is given back: nobody will get to see the message again.
+    fn warn_of_burial(&mut self, delivery: &Delivery<S::Message>) {
+        if delivery.is_on_last_receive() {
+            let (message_id, receive_count) = (delivery.message_id(), delivery.receive_count());
+            tracing::warn!(
+                target: TARGET,
+                message_id, receive_count,
+                "given back on its last receive: SQS moves the message to the dead-letter queue"
+            );
+            if self.plan.is_stopping() {
+                self.report.last_receives.push(message_id.into());
             }
         }
     }
 
     fn start(&mut self, id: Id) {
-        let Consumer { source, spawn, handler, options, news } = &self.consumer;
+        let Consumer { source, spawn, handler, options, news, on_span } = &self.consumer;
         let Some(member) = self.crew.get_mut(&id) else { return };
         if !member.delivery.is_held() {
             // The driver has said so.
@@ -216,18 +282,23 @@ impl<S: Source> Shell<S> {
         let tells = Tells { news: Arc::clone(news), new: New::Finished(id, Finish::Broken) };
         let delivery = Arc::clone(&member.delivery);
         let span = span(source.name(), &delivery);
+        if let Some(on_span) = on_span {
+            let told = catch_unwind(AssertUnwindSafe(|| on_span(&span, &delivery)));
+            if told.is_err() {
+                tracing::error!(target: TARGET, "the function given to `on_span` panicked");
+            }
+        }
         let work = work(delivery, Arc::clone(handler), options.on_failure, Arc::clone(stop), tells, id);
         spawn(Box::pin(work.instrument(span)));
     }
 
-    /// Stops its handler; the delivery, to settle it here.
-    fn stop(&mut self, id: Id) -> Option<Arc<Delivery<S::Message>>> {
-        let member = self.crew.get(&id)?;
+    /// Asks its handler to go, where one runs.
+    fn stop(&mut self, id: Id) {
+        let Some(member) = self.crew.get(&id) else { return };
         if let Some(stop) = &member.stop {
             stop.ask();
             self.report.interrupted.push(member.delivery.message_id().into());
         }
-        Some(Arc::clone(&member.delivery))
     }
 
     fn returned(&mut self, id: Id) {
@@ -243,6 +314,7 @@ impl<S: Source> Shell<S> {
             // Its handler was quicker.
             Some(StopReason::Deleted) => {
                 self.report.interrupted.retain(|it| *it != message_id);
+                self.report.last_receives.retain(|it| *it != message_id);
             }
             _ => self.report.left.push(message_id),
         }

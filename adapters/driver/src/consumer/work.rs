@@ -12,8 +12,8 @@ use event_listener::Event;
 use futures_util::future::{Either, FutureExt, select};
 use sqs_lease_core::StopReason;
 
+use super::action::{Finish, Id};
 use super::options::{OnFailure, Shutdown};
-use super::plan::{Finish, Id};
 use crate::delivery::Delivery;
 use crate::log::TARGET;
 use crate::settle::SettleError;
@@ -102,11 +102,7 @@ pub(crate) async fn work<M: Send + Sync + 'static>(
         Either::Right((worked, _)) => worked,
     };
     match worked {
-        Ok(Ok(true)) => {
-            if delete(&delivery).await {
-                tells.new = New::Finished(id, Finish::Done);
-            }
-        }
+        Ok(Ok(true)) => tells.new = New::Finished(id, delete(&delivery).await),
         Ok(Ok(false)) => fail(&delivery, on_failure).await,
         // The driver has said so.
         Ok(Err(_loss)) => {}
@@ -118,29 +114,37 @@ pub(crate) async fn work<M: Send + Sync + 'static>(
     }
 }
 
-/// Whether it is deleted for certain.
-async fn delete<M>(delivery: &Delivery<M>) -> bool {
+async fn delete<M>(delivery: &Delivery<M>) -> Finish {
     match delivery.delete().await {
-        Ok(()) | Err(SettleError::AlreadySettled { how: StopReason::Deleted }) => true,
+        Ok(()) | Err(SettleError::AlreadySettled { how: StopReason::Deleted }) => Finish::Done,
         // The handler gave it back by itself.
-        Err(SettleError::AlreadySettled { .. }) => false,
+        Err(SettleError::AlreadySettled { .. }) => Finish::Broken,
         Err(error) => {
             let (message_id, receive_count) = (delivery.message_id(), delivery.receive_count());
             tracing::warn!(target: TARGET, message_id, receive_count, %error, "handled, but not deleted for certain");
-            false
+            Finish::Unconfirmed
         }
     }
 }
 
 async fn fail<M>(delivery: &Delivery<M>, on_failure: OnFailure) {
     let (message_id, receive_count) = (delivery.message_id(), delivery.receive_count());
+    let last_receive = delivery.is_on_last_receive();
     let Some(after) = on_failure.release_after(receive_count) else {
-        tracing::warn!(target: TARGET, message_id, receive_count, "the handler failed: left to its timeout");
+        tracing::warn!(
+            target: TARGET,
+            message_id, receive_count, last_receive,
+            "the handler failed: left to its timeout"
+        );
         delivery.let_go();
         return;
     };
     let visible_in = after.secs();
-    tracing::warn!(target: TARGET, message_id, receive_count, visible_in, "the handler failed: released");
+    tracing::warn!(
+        target: TARGET,
+        message_id, receive_count, last_receive, visible_in,
+        "the handler failed: released"
+    );
     match delivery.release(after).await {
         Ok(()) | Err(SettleError::AlreadySettled { .. }) => {}
         Err(error) => {

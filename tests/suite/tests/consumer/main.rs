@@ -1,11 +1,14 @@
 //! The consumer in virtual time: what it receives, starts, settles and gives back.
 
 mod groups;
+mod last_receive;
 mod receives;
 mod scene;
 mod shutdown;
 
-use sqs_lease_driver::{BackOff, Failure, OnFailure, Report, Shutdown};
+use std::sync::Arc;
+
+use sqs_lease_driver::{BackOff, Consumer, Delivery, Failure, OnFailure, Report, Shutdown};
 use sqs_lease_suite::capture::Captured;
 use sqs_lease_suite::scripted::Then;
 
@@ -133,6 +136,37 @@ fn a_duplicate_in_work_is_left_and_a_later_one_is_handled() {
     assert!(told.iter().any(|line| line.starts_with("INFO message=a duplicate")), "{told:#?}");
 }
 
+/// The work was done, and SQS never confirmed the delete: the next delivery says so.
+#[test]
+fn what_was_handled_and_comes_again_says_so() {
+    let (captured, _guard) = Captured::here();
+    let mut scene = scene(30);
+    scene.receives(0, &["a#1"]);
+    scene.receives(40, &["a#2", "b#1"]);
+    scene.queue.then((0..50).map(|_| Then::fails(Failure::Transient, "InternalError")));
+    let queue = scene.queue.clone();
+    let (time, notes, mailbox) = (scene.time.clone(), scene.notes.clone(), scene.world.mailbox());
+    let handler = move |delivery: Arc<Delivery<&'static str>>| {
+        notes.push(&time, &format!("{} handled before: {}", delivery.message(), delivery.was_handled()));
+        if delivery.receive_count() == 2 {
+            // From here on SQS is well again.
+            queue.forget();
+        }
+        std::future::ready(Ok::<(), ()>(()))
+    };
+    let spawn = move |task| mailbox.spawn(task);
+    let consumer = Consumer::new(scene.source.clone(), spawn, at_a_time(4), handler);
+    let (ended, _) = scene.run(consumer, 50, Shutdown::Drain, 60);
+    ended.unwrap();
+    let notes = scene.notes.take();
+    assert_eq!(
+        notes,
+        ["0 a handled before: false", "40000 a handled before: true", "40000 b handled before: false"]
+    );
+    assert_eq!(scene.calls().last().unwrap(), "40000 delete a, b");
+    assert_eq!(captured.ours().iter().filter(|line| line.contains("it comes again")).count(), 1);
+}
+
 #[test]
 fn a_handler_runs_in_a_span_and_nothing_secret_is_told() {
     let (captured, _guard) = Captured::here();
@@ -146,6 +180,9 @@ fn a_handler_runs_in_a_span_and_nothing_secret_is_told() {
     let span = lines.iter().find(|line| line.text.contains("messaging.system")).expect("a span");
     for field in [
         "otel.name=process jobs",
+        "otel.kind=\"consumer\"",
+        "messaging.system=\"aws_sqs\"",
+        "messaging.operation.name=\"process\"",
         "messaging.operation.type=\"process\"",
         "messaging.destination.name=\"jobs\"",
         "messaging.message.id=\"a\"",
@@ -154,4 +191,25 @@ fn a_handler_runs_in_a_span_and_nothing_secret_is_told() {
         assert!(span.text.contains(field), "{field} is not in {}", span.text);
     }
     assert!(lines.iter().all(|line| !line.text.contains("SECRET")), "{lines:#?}");
+}
+
+/// The hook for what `tracing` has no word for.
+#[test]
+fn a_span_can_be_linked_before_its_handler_begins() {
+    let (captured, _guard) = Captured::here();
+    let mut scene = scene(30);
+    scene.receives(0, &["a", "b"]);
+    let (time, notes) = (scene.time.clone(), scene.notes.clone());
+    let consumer = scene.consumer(at_a_time(2), |_| (1, "ok")).on_span(move |span, delivery| {
+        assert_eq!(span.metadata().map(tracing::Metadata::name), Some("process"));
+        notes.push(&time, &format!("span of {}", delivery.message_id()));
+        assert_ne!(delivery.message_id(), "b", "the test wants it");
+    });
+    let (ended, _) = scene.run(consumer, 5, Shutdown::Drain, 60);
+    ended.unwrap();
+    let mut notes = scene.notes.take();
+    notes.sort();
+    assert_eq!(notes, ["0 begin a", "0 begin b", "0 span of a", "0 span of b"]);
+    assert_eq!(scene.calls(), ["1000 delete a, b"]);
+    assert!(captured.ours().iter().any(|line| line.contains("`on_span` panicked")));
 }

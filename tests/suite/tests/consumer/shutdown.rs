@@ -1,6 +1,8 @@
 //! What becomes of the messages at a shutdown.
 
-use sqs_lease_driver::{Consumer, Failure, Report, Runtime, Shutdown};
+use std::sync::Arc;
+
+use sqs_lease_driver::{Consumer, Delivery, Failure, Report, Runtime, Shutdown};
 use sqs_lease_suite::scripted::{Then, at};
 use sqs_lease_suite::source::ScriptedSource;
 
@@ -37,7 +39,8 @@ fn releases_all() {
     let (ended, until) = scene.run(consumer, 100, Shutdown::ReleaseAll, 120);
     let report = ended.unwrap();
     assert_eq!((report.released, report.interrupted), (names(&["c", "b", "a"]), names(&["a"])));
-    assert_eq!(scene.calls(), ["100000 hide c 0, b 0, a 0"]);
+    // What runs goes back when its handler is gone.
+    assert_eq!(scene.calls(), ["100000 hide c 0, b 0", "100000 hide a 0"]);
     assert_eq!(scene.notes.take(), ["0 begin a", "100000 dropped a"]);
     assert_eq!(until, 100_100);
 }
@@ -120,6 +123,49 @@ fn ends_although_sqs_does_not_confirm() {
     left.sort();
     // 10 s more than the grace time.
     assert_eq!((left, until), (names(&["a", "b", "c"]), 130_000));
+}
+
+/// A handler that blocks its thread cannot be dropped: its message is not given to somebody else beside it.
+#[test]
+fn gives_nothing_back_whose_handler_is_still_there() {
+    let mut scene = scene(60);
+    scene.receives(0, &["a", "b"]);
+    let (time, mailbox) = (scene.time.clone(), scene.world.mailbox());
+    let source = scene.source.clone();
+    let handler = move |delivery: Arc<Delivery<&'static str>>| {
+        let blocks = *delivery.message() == "a";
+        async move {
+            if !blocks {
+                std::future::pending::<()>().await;
+            }
+            Ok::<(), ()>(())
+        }
+    };
+    let blocked = scene.time.clone();
+    // The thread of the first handler gets to nothing else for ten minutes.
+    let mut tasks = 0;
+    let spawn = std::sync::Mutex::new(move |task: sqs_lease_driver::Task| {
+        tasks += 1;
+        let is_first_handler = tasks == 2;
+        let sleep = blocked.sleep(seconds(600));
+        mailbox.spawn(Box::pin(async move {
+            if is_first_handler {
+                sleep.await;
+            }
+            task.await;
+        }));
+    });
+    let consumer = Consumer::new(source, move |task| spawn.lock().unwrap()(task), at_a_time(2), handler);
+    let (ended, until) = scene.run(consumer, 10, Shutdown::ReleaseAll, 20);
+    let report = ended.unwrap();
+    assert_eq!((&report.released, &report.left), (&names(&["b"]), &names(&["a"])));
+    assert_eq!(report.interrupted, names(&["b", "a"]));
+    // The grace time, and 10 s more in which it might have gone.
+    assert_eq!(
+        (until, scene.calls()),
+        (40_000, vec!["10000 hide b 0".to_owned(), "30000 hide a 60".to_owned()])
+    );
+    assert!(time.millis() < 600_000);
 }
 
 /// An unanswered release may have happened: the delivery is not held any more.
