@@ -11,5 +11,6 @@ pub mod scripted;
 pub mod servers;
 pub mod simulation;
 pub mod source;
+pub mod timeline;
 pub mod transcript;
 pub mod virtual_time;

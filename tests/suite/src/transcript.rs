@@ -28,6 +28,7 @@ use std::fmt;
 
 pub use parse::{ParseError, Settings, Transcript};
 pub use play::play;
+pub(crate) use play::{Watched, watch};
 
 /// What a transcript is played on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,6 +13,8 @@ mod shrink;
 mod verdict;
 mod wire;
 
+pub(crate) use consumer::Notes;
+pub(crate) use run::play;
 pub use run::{Outcome, run};
 pub use saturated::{Saturated, saturated};
 pub use scenario::{Feature, Scenario};

@@ -48,7 +48,7 @@ pub(crate) const DEAD: &str = "dead";
 
 /// Plays a scenario and judges it.
 pub fn run(scenario: &Scenario) -> Outcome {
-    let played = catch_unwind(AssertUnwindSafe(|| play(scenario)));
+    let played = catch_unwind(AssertUnwindSafe(|| play(scenario, |_, _| {})));
     let mut outcome = played.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("?");
@@ -60,7 +60,8 @@ pub fn run(scenario: &Scenario) -> Outcome {
     outcome
 }
 
-fn play(scenario: &Scenario) -> Outcome {
+/// Plays a scenario, and looks at what was recorded before it is judged.
+pub(crate) fn play(scenario: &Scenario, look: impl FnOnce(&Model, &Notes)) -> Outcome {
     let mut world = World::new();
     let time = world.time();
     let name: Arc<str> = if scenario.has(Feature::Fifo) { "jobs.fifo" } else { "jobs" }.into();
@@ -106,6 +107,7 @@ fn play(scenario: &Scenario) -> Outcome {
     world.run(async move { time.sleep_until(end).await });
     // The tasks that still run hold the notes, too.
     let notes = std::mem::take(&mut *notes.lock().unwrap_or_else(PoisonError::into_inner));
+    wire.model(|model, _| look(model, &notes));
     wire.model(|model, now| judge(scenario, model, &name, &notes, &clients, now))
 }
 

@@ -78,6 +78,37 @@ impl Scenario {
         Self { seed, messages: small(messages), consumers: small(consumers), features }
     }
 
+    /// Reads one as [`Display`](fmt::Display) writes it; what is not named follows from the seed.
+    ///
+    /// # Errors
+    /// A word that is none, or no seed.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let words: Vec<_> = text.split_whitespace().collect();
+        let value = |name: &str| words.iter().position(|it| *it == name).and_then(|at| words.get(at + 1));
+        let number = |name: &str| {
+            value(name).map(|it| it.parse().map_err(|_| format!("{name} does not take '{it}'"))).transpose()
+        };
+        if let Some(unknown) = words
+            .chunks(2)
+            .map(|pair| pair[0])
+            .find(|it| !["--seed", "--messages", "--consumers", "--with"].contains(it))
+        {
+            return Err(format!("'{unknown}' is no option"));
+        }
+        let seed = number("--seed")?.ok_or("there is no --seed")?;
+        let mut scenario = Self::of_seed(seed, 50);
+        let small = |number: Option<u64>| number.and_then(|it| u32::try_from(it).ok());
+        scenario.messages = small(number("--messages")?).unwrap_or(scenario.messages);
+        scenario.consumers = small(number("--consumers")?).unwrap_or(scenario.consumers);
+        if let Some(names) = value("--with") {
+            let features = names.split(',').filter(|it| *it != "nothing");
+            let features =
+                features.map(|it| Feature::parse(it).ok_or_else(|| format!("there is no feature '{it}'")));
+            scenario.features = features.collect::<Result<_, _>>()?;
+        }
+        Ok(scenario)
+    }
+
     /// Whether it has this.
     pub fn has(&self, feature: Feature) -> bool {
         self.features.contains(&feature)

@@ -99,6 +99,22 @@ impl std::error::Error for ParseError {}
 type Parsed<T> = Result<T, String>;
 
 impl Transcript {
+    pub(crate) fn received_at(&self) -> u64 {
+        self.received_at
+    }
+
+    pub(crate) fn timeout(&self) -> u32 {
+        self.settings.timeout
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    pub(crate) fn has_gap(&self) -> bool {
+        self.inputs.iter().any(|(_, input)| matches!(input, Input::Gap(_)))
+    }
+
     /// Reads a transcript.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use sqs_lease_core::Moment;
+use sqs_lease_core::{Failure, Moment};
 
 use super::parse::Input;
 use super::subject::{self, CallRef, Kind, Subject, Want};
@@ -14,6 +14,26 @@ pub fn play(transcript: &Transcript, with: With) -> Vec<Disagreement> {
     let lease = subject::new(&transcript.settings, moment(transcript.received_at), with);
     let said = Player::new(transcript, lease).run();
     compare(&transcript.expected, &said)
+}
+
+/// What a transcript comes to, whatever it expects: for a picture of it.
+///
+/// # Panics
+/// As [`play`].
+pub(crate) fn watch(transcript: &Transcript) -> Watched {
+    let lease = subject::new(&transcript.settings, moment(transcript.received_at), With::Lease);
+    let mut player = Player::new(transcript, lease);
+    player.drive_through();
+    Watched { said: player.said, answers: player.answered, limit: player.limit }
+}
+
+/// A run as it was watched. Nanoseconds from the transcript's zero.
+pub(crate) struct Watched {
+    pub(crate) said: Vec<Said>,
+    /// The answers that counted, in order: when, of an extension or not, and which.
+    pub(crate) answers: Vec<(u64, bool, Result<(), Failure>)>,
+    /// The limit as it stood last.
+    pub(crate) limit: u64,
 }
 
 /// The transcript's zero lies far from the clock's origin, so that a request may have been sent before it.
@@ -42,6 +62,9 @@ struct Player<'a> {
     answers: Vec<(u64, CallRef)>,
     asleep_until: u64,
     driven_at: u64,
+    /// For whoever watches: the answers that counted, and the limit.
+    answered: Vec<(u64, bool, Result<(), Failure>)>,
+    limit: u64,
 }
 
 impl<'a> Player<'a> {
@@ -55,10 +78,17 @@ impl<'a> Player<'a> {
             answers: Vec::new(),
             asleep_until: 0,
             driven_at: 0,
+            answered: Vec::new(),
+            limit: u64::MAX,
         }
     }
 
     fn run(mut self) -> Vec<Said> {
+        self.drive_through();
+        self.said
+    }
+
+    fn drive_through(&mut self) {
         self.drive(self.transcript.received_at);
         for &(at, input) in &self.transcript.inputs {
             self.run_until(|next| next < at);
@@ -66,7 +96,6 @@ impl<'a> Player<'a> {
         }
         let end = self.transcript.end;
         self.run_until(|next| next <= end);
-        self.said
     }
 
     /// Plays automatic answers and wake-ups, as long as they lie within.
@@ -83,7 +112,7 @@ impl<'a> Player<'a> {
             match (answer, wake_up) {
                 (Some((at, index)), wake_up) if within(at) && wake_up.is_none_or(|wake| at <= wake) => {
                     let (_, call) = self.answers.remove(index);
-                    self.lease.answer(call, Ok(()), moment(at));
+                    self.answer(call, Ok(()), at);
                     self.drive(at);
                 }
                 (_, Some(at)) if within(at) => self.drive(at),
@@ -107,12 +136,12 @@ impl<'a> Player<'a> {
             Input::Gap(gap) => self.lease.want(Want::Gap(gap), now),
             Input::Answer(answer) => {
                 if let Some(call) = self.extension {
-                    self.lease.answer(call, answer, now);
+                    self.answer(call, answer, at);
                 }
             }
             Input::SettleAnswer(answer) => {
                 if let Some(call) = self.settle {
-                    self.lease.answer(call, answer, now);
+                    self.answer(call, answer, at);
                 }
             }
             // Not an input of the lease's: it is only woken later.
@@ -122,6 +151,13 @@ impl<'a> Player<'a> {
             }
         }
         self.drive(at);
+    }
+
+    fn answer(&mut self, call: CallRef, answer: Result<(), Failure>, at: u64) {
+        if self.lease.awaits(call) {
+            self.answered.push((at, self.extension == Some(call), answer));
+        }
+        self.lease.answer(call, answer, moment(at));
     }
 
     fn drive(&mut self, at: u64) {
@@ -140,6 +176,7 @@ impl<'a> Player<'a> {
                 }
             }
         }
+        self.limit = self.lease.look().map_or(self.limit, |look| nanos(look.limit));
         let offered = self.lease.wake_up();
         assert!(offered.is_none_or(|wake| wake > now), "drained at {now}, and {offered:?} is offered again");
     }
