@@ -83,10 +83,11 @@ mod wire;
 
 pub use fault::Fault;
 pub use model::{
-    Asked, AttributeValue, Change, ChangeAfterTimeout, Delivery, Entry, EntryWithoutTimeout, Error,
-    ErrorKind, Event, FifoChangeAfterTimeout, Hidden, LimitEdge, LimitEntryCode, LimitFrom, MessageId, Model,
-    NewMessage, Outcomes, Overlap, OvertakenChange, OvertakenDelete, Receive, Recorded, Sent, Settings,
-    redrive_policy,
+    Asked, AttributeValue, Change, ChangeAfterRetention, ChangeAfterTimeout, Delivery, Entry,
+    EntryWithoutTimeout, Error, ErrorKind, Event, FifoChangeAfterTimeout, FifoOvertakenChange,
+    FifoThrottling, FractionalTimeout, HandleAge, Hidden, InvalidHandleStatus, LimitEdge, LimitEntryCode,
+    LimitFrom, MessageId, Model, MoveStatus, MoveTask, NewMessage, OutOfRange, Outcomes, Overlap,
+    OvertakenChange, OvertakenDelete, Receive, Recorded, Sent, Settings, ZeroTimeout, redrive_policy,
 };
 pub use network::{ClientClock, Fate, Network, Trip, Weather};
 pub use polls::LongPolls;

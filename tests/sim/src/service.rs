@@ -8,7 +8,7 @@ use sqs_lease_core::Moment;
 use crate::fault::{Faults, Plan};
 use crate::model::{Entry, Error, Model, Outcomes};
 use crate::polls::LongPolls;
-use crate::wire::{Action, Answer, Request, What};
+use crate::wire::{Action, Answer, Page, Request, What};
 
 /// Who waits for an answer.
 pub(crate) trait Caller {
@@ -158,17 +158,20 @@ fn answer(model: &mut Model, request: &Request, plan: &Plan, now: Moment) -> Res
             model.tags(queue)?.extend(tags.clone());
             Answer::Url(url)
         }
-        What::Url => Answer::Url(model.queue_url(queue)?),
-        What::List { prefix, max, after } => {
-            let mut urls = model.queue_urls(prefix);
-            if let Some(after) = after {
-                urls.retain(|url| url > after);
-            }
-            let max = max.unwrap_or(1_000);
-            let next = (urls.len() > max).then(|| urls[max - 1].clone());
-            urls.truncate(max);
+        What::Url { owner } => Answer::Url(model.queue_url_of(queue, owner.as_deref())?),
+        What::List { prefix, page } => {
+            let (urls, next) = cut(model.queue_urls(prefix), page);
             Answer::Urls(urls, next)
         }
+        What::Sources(page) => {
+            let (urls, next) = cut(model.dead_letter_sources(queue)?, page);
+            Answer::Sources(urls, next)
+        }
+        What::StartMove { source, destination, per_second } => {
+            Answer::MoveStarted(model.start_move(source, destination.as_deref(), *per_second, now)?)
+        }
+        What::CancelMove(handle) => Answer::MoveCancelled(model.cancel_move(handle, now)?),
+        What::Moves(source, max) => Answer::Moves(model.moves(source, *max, now)?, model.unix_origin()),
         What::DeleteQueue => model.delete_queue(queue, now).map(|()| Answer::Done)?,
         What::Attributes { names } => Answer::Attributes(model.named_attributes(queue, names, now)?),
         What::SetAttributes(attributes) => {
@@ -200,6 +203,17 @@ fn answer(model: &mut Model, request: &Request, plan: &Plan, now: Moment) -> Res
             Answer::Batch(batch(plan, entries, |entries| model.change_visibility_batch(queue, entries, now))?)
         }
     })
+}
+
+/// A page of a list, and where the next one begins: only whoever asks for so many gets pages.
+fn cut(mut urls: Vec<String>, page: &Page) -> (Vec<String>, Option<String>) {
+    if let Some(after) = &page.after {
+        urls.retain(|url| url > after);
+    }
+    let max = page.max.unwrap_or(1_000);
+    let next = (page.max.is_some() && urls.len() > max).then(|| urls[max - 1].clone());
+    urls.truncate(max);
+    (urls, next)
 }
 
 /// Carries a batch out without the entries that a fault refuses.

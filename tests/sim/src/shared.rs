@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use async_channel::{Receiver, Sender};
 use sqs_lease_core::Moment;
 
-use crate::model::Model;
+use crate::model::{FractionalTimeout, Model};
 use crate::service::{Caller, Reply, Service};
 use crate::wire::Request;
 
@@ -15,6 +15,8 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     /// Tells the timer that something is due earlier than it thinks.
     news: Sender<()>,
+    /// How requests are read, which needs no look at the state.
+    pub(crate) fractions: FractionalTimeout,
 }
 
 /// The service and its clock.
@@ -62,13 +64,14 @@ impl Shared {
     /// With a clock that runs from now, or one that stands still; and what a timer hears the news by.
     pub(crate) fn new(model: Model, is_manual: bool) -> (Self, Receiver<()>) {
         let (news, heard) = async_channel::bounded(1);
+        let fractions = model.fractions();
         let state = State {
             service: Service::new(model),
             started: (!is_manual).then(Instant::now),
             ahead: Duration::ZERO,
             alarm: None,
         };
-        (Self { state: Mutex::new(state), news }, heard)
+        (Self { state: Mutex::new(state), news, fractions }, heard)
     }
 
     /// Carries a request out, now or later. No answer means that the server is going away.

@@ -24,7 +24,7 @@ fn command(arguments: &[&str]) -> Command {
 fn its_first_line_says_where_it_listens() {
     for (arguments, beyond) in [
         (&["serve", "--port", "0", "--manual-clock"][..], ""),
-        (&["--port", "0", "--manual-clock", "--record", "0"], ""),
+        (&["--port", "0", "--manual-clock", "--record", "0", "--choose", "limit-edge=accepted"], ""),
         (
             &["serve", "--port", "0", "--bind", "0.0.0.0", "--allow-non-loopback", "--manual-clock"],
             ", and as 0.0.0.0 for other machines",
@@ -52,6 +52,8 @@ fn what_it_refuses_it_names() {
         ),
         (&["serve", "--port", "65536"], "--port wants a number from 0 to 65535, not '65536'"),
         (&["--bind", "localhost"], "--bind wants an IP address, not 'localhost'"),
+        (&["--choose", "limit-edge=maybe"], "limit-edge is refused or accepted, not maybe"),
+        (&["--choose", "limit-edge"], "--choose wants POINT=WAY, not 'limit-edge'"),
         (&["--limit"], "--limit wants a number of seconds"),
         (&["serve", "--quick"], "'--quick' is no option"),
         (&["--port", "0", "serve"], "'serve' is no option"),
@@ -61,6 +63,9 @@ fn what_it_refuses_it_names() {
         assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
         assert_eq!(error.lines().next(), Some(&*format!("sqs-lease-sim: {said}")), "{arguments:?}");
     }
+    let ways = command(&["--choices"]).output().unwrap();
+    let ways = String::from_utf8(ways.stdout).unwrap();
+    assert!(ways.lines().any(|line| line == "limit-edge=refused|accepted"), "{ways}");
     let help = command(&["--help"]).output().unwrap();
     assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).contains("--manual-clock"));
 }

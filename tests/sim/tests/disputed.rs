@@ -1,9 +1,10 @@
 //! Each point where sources on SQS disagree, every way that its setting allows.
 
 use sqs_lease_sim::{
-    Change, ChangeAfterTimeout, Delivery, Entry, EntryWithoutTimeout, ErrorKind, FifoChangeAfterTimeout,
-    LimitEdge, LimitEntryCode, LimitFrom, Model, Moment, NewMessage, OvertakenChange, OvertakenDelete,
-    Receive, Settings,
+    Change, ChangeAfterRetention, ChangeAfterTimeout, Delivery, Entry, EntryWithoutTimeout, ErrorKind,
+    FifoChangeAfterTimeout, FifoOvertakenChange, HandleAge, InvalidHandleStatus, LimitEdge, LimitEntryCode,
+    LimitFrom, Model, Moment, NewMessage, OutOfRange, OvertakenChange, OvertakenDelete, Receive, Settings,
+    ZeroTimeout, redrive_policy,
 };
 
 const QUEUE: &str = "jobs";
@@ -184,4 +185,137 @@ fn a_change_too_soon_after_a_change_is_throttled_where_it_is_asked_for() {
         assert_eq!(change(&mut model, QUEUE, &delivery, 0, at(2)), answer);
         assert_eq!(change(&mut model, QUEUE, &delivery, 30, at(3)), Ok(()));
     }
+}
+
+#[test]
+fn a_change_with_an_old_handle_of_a_fifo_queue() {
+    for (choice, answer) in [
+        (FifoOvertakenChange::Expired, Err(ErrorKind::HandleExpired)),
+        (FifoOvertakenChange::NotAvailable, Err(ErrorKind::MessageGone)),
+        (FifoOvertakenChange::Acts, Ok(())),
+    ] {
+        let mut model = model(Settings::default().fifo_overtaken_change(choice));
+        let old = receive(&mut model, FIFO, at(0)).unwrap();
+        receive(&mut model, FIFO, at(10)).unwrap();
+        assert_eq!(change(&mut model, FIFO, &old, 0, at(11)), answer, "{choice:?}");
+        assert_eq!(receive(&mut model, FIFO, at(12)).is_some(), answer.is_ok(), "{choice:?}");
+        assert!(model.delete(FIFO, &old.receipt_handle, at(13)).is_err(), "recorded, whatever a change does");
+    }
+}
+
+#[test]
+fn a_handle_of_twelve_hours_whose_message_is_visible_or_anothers() {
+    for (choice, is_dead) in [(HandleAge::Dies, true), (HandleAge::DiesWhileHidden, false)] {
+        for is_received_again in [false, true] {
+            let mut model = model(Settings::default().handle_age(choice));
+            let old = receive(&mut model, QUEUE, at(0)).unwrap();
+            if is_received_again {
+                receive(&mut model, QUEUE, at(43_195)).unwrap();
+            }
+            let deleted = model.delete(QUEUE, &old.receipt_handle, at(43_200)).map_err(|error| error.kind());
+            assert_eq!(deleted, if is_dead { Err(ErrorKind::HandleExpired) } else { Ok(()) }, "{choice:?}");
+            assert_eq!(receive(&mut model, QUEUE, at(50_000)).is_some(), is_dead, "{choice:?}");
+        }
+        // Kept hidden up to the end it dies in the same second, whatever is chosen.
+        let mut model = model(Settings::default().handle_age(choice).limit_edge(LimitEdge::Accepted));
+        let held = receive(&mut model, QUEUE, at(0)).unwrap();
+        assert_eq!(change(&mut model, QUEUE, &held, 43_191, at(9)), Ok(()));
+        let just_before = at(43_200) - std::time::Duration::from_nanos(1);
+        assert_eq!(change(&mut model, QUEUE, &held, 0, just_before), Ok(()), "{choice:?}");
+    }
+}
+
+#[test]
+fn a_timeout_out_of_its_range_is_refused_by_either_text() {
+    for (choice, kind, reason) in [
+        (OutOfRange::Range, ErrorKind::InvalidParameter, "Must be >= 0 and <= 43200, if provided."),
+        (
+            OutOfRange::BeyondLimit,
+            ErrorKind::BeyondLimit,
+            "Total VisibilityTimeout for the message is beyond the limit [43200 seconds]",
+        ),
+    ] {
+        let mut model = model(Settings::default().out_of_range(choice));
+        let handle = receive(&mut model, QUEUE, at(0)).unwrap().receipt_handle;
+        let error = model.change_visibility(QUEUE, &handle, 43_201, at(0)).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (kind, "InvalidParameterValue"));
+        assert_eq!(
+            error.text(),
+            format!("Value 43201 for parameter VisibilityTimeout is invalid. Reason: {reason}")
+        );
+        let error = model.change_visibility(QUEUE, &handle, -1, at(0)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidParameter);
+    }
+}
+
+#[test]
+fn the_status_of_what_is_no_handle() {
+    for (choice, status) in [(InvalidHandleStatus::NotFound, 404), (InvalidHandleStatus::BadRequest, 400)] {
+        let mut model = model(Settings::default().invalid_handle_status(choice));
+        let error = model.delete(QUEUE, "garbage", at(0)).unwrap_err();
+        assert_eq!((error.code(), error.status()), ("ReceiptHandleIsInvalid", status));
+    }
+}
+
+#[test]
+fn a_change_after_the_retention_period() {
+    for (choice, answer) in [
+        (ChangeAfterRetention::Refused, Err(ErrorKind::MessageGone)),
+        (ChangeAfterRetention::NoEffect, Ok(())),
+    ] {
+        let mut model = model(Settings::default().change_after_retention(choice));
+        model.set_attributes(QUEUE, &[("MessageRetentionPeriod", "60")], at(0)).unwrap();
+        model.send(QUEUE, "deleted, not outlived", at(0)).unwrap();
+        let outlived = receive(&mut model, QUEUE, at(55)).unwrap();
+        let deleted = receive(&mut model, QUEUE, at(55)).unwrap();
+        model.delete(QUEUE, &deleted.receipt_handle, at(56)).unwrap();
+        assert_eq!(change(&mut model, QUEUE, &outlived, 100, at(60)), answer, "{choice:?}");
+        assert_eq!(
+            change(&mut model, QUEUE, &deleted, 100, at(60)),
+            Err(ErrorKind::MessageGone),
+            "{choice:?}"
+        );
+        assert!(receive(&mut model, QUEUE, at(70)).is_none());
+    }
+}
+
+#[test]
+fn a_timeout_of_zero_may_give_a_message_several_times() {
+    for (choice, counts) in [(ZeroTimeout::Once, vec![1, 1]), (ZeroTimeout::Repeated, vec![1, 1, 2, 2, 3])] {
+        let mut model = model(Settings::default().zero_timeout(choice));
+        model.send(QUEUE, "more", at(0)).unwrap();
+        let five = model.receive(QUEUE, &Receive::new().visibility(0).max(5), at(0)).unwrap();
+        assert_eq!(five.iter().map(|it| it.receive_count).collect::<Vec<_>>(), counts, "{choice:?}");
+        let handles: std::collections::HashSet<_> = five.iter().map(|it| &it.receipt_handle).collect();
+        assert_eq!(handles.len(), five.len(), "each under a handle of its own");
+        assert!(model.receive(QUEUE, &Receive::new().max(5), at(0)).unwrap().len() == 2, "{choice:?}");
+    }
+    let mut model = model(Settings::default().zero_timeout(ZeroTimeout::Repeated));
+    model.create_queue("dead", &[], at(0)).unwrap();
+    let policy = redrive_policy(&model.queue_arn("dead").unwrap(), 2);
+    model.set_attributes(QUEUE, &[("RedrivePolicy", &policy)], at(0)).unwrap();
+    assert_eq!(model.receive(QUEUE, &Receive::new().visibility(0).max(10), at(0)).unwrap().len(), 2);
+}
+
+/// Whatever is chosen where sources disagree, what no source disputes holds.
+#[test]
+fn what_is_not_disputed_holds_every_way() {
+    let mut ways = 0;
+    for (point, choices) in Settings::disputed() {
+        for way in choices {
+            let mut model = model(Settings::default().choose(&point, way).unwrap());
+            let held = receive(&mut model, QUEUE, at(1)).unwrap();
+            assert!(receive(&mut model, QUEUE, at(10)).is_none(), "{point} {way}");
+            assert_eq!(change(&mut model, QUEUE, &held, 30, at(10)), Ok(()), "{point} {way}");
+            assert!(receive(&mut model, QUEUE, at(39)).is_none(), "{point} {way}");
+            assert_eq!(
+                change(&mut model, QUEUE, &held, 43_199, at(39)),
+                Err(ErrorKind::BeyondLimit),
+                "{point} {way}"
+            );
+            assert_eq!(receive(&mut model, QUEUE, at(40)).unwrap().receive_count, 2, "{point} {way}");
+            ways += 1;
+        }
+    }
+    assert_eq!(ways, 16 * 2 + 5, "16 points, five of them with a third way");
 }

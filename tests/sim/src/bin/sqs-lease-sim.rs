@@ -19,6 +19,8 @@ Usage: sqs-lease-sim serve [OPTIONS]
   --endpoint URL        what queue URLs begin with, where clients know the server by another address
   --limit SECS          how long a message can be held after its receive (43200 unless told otherwise)
   --manual-clock        time stands still but for POST /clock/advance?seconds=N, which moves a running clock forward, too
+  --choose POINT=WAY    what to do on a point where public sources on SQS disagree; may be repeated
+  --choices             lists those points, each with its default first, and ends
   --record EVENTS       how many events of messages to keep for GET /truth (1000000 unless told otherwise; 0 for none)
 
 Its first line says where it listens. Give that to a client as endpoint URL, with any credentials and any region.
@@ -32,6 +34,7 @@ struct Options {
     limit: u64,
     manual_clock: bool,
     record: usize,
+    settings: Settings,
 }
 
 fn main() -> ExitCode {
@@ -54,6 +57,7 @@ fn read(arguments: impl Iterator<Item = String>) -> Result<Option<Options>, Stri
         limit: 43_200,
         manual_clock: false,
         record: 1_000_000,
+        settings: Settings::default(),
     };
     let mut arguments = arguments.peekable();
     // The one command there is; it may be left out.
@@ -68,6 +72,19 @@ fn read(arguments: impl Iterator<Item = String>) -> Result<Option<Options>, Stri
             "--limit" => options.limit = parse("--limit", "a number of seconds", value())?,
             "--manual-clock" => options.manual_clock = true,
             "--record" => options.record = parse("--record", "a number of events", value())?,
+            "--choose" => {
+                let choice: String = parse("--choose", "POINT=WAY", value())?;
+                let (point, way) = choice
+                    .split_once('=')
+                    .ok_or_else(|| format!("--choose wants POINT=WAY, not '{choice}'"))?;
+                options.settings = options.settings.choose(point, way)?;
+            }
+            "--choices" => {
+                for (point, ways) in Settings::disputed() {
+                    println!("{point}={}", ways.join("|"));
+                }
+                return Ok(None);
+            }
             "--help" | "-h" => {
                 println!("{USAGE}");
                 return Ok(None);
@@ -86,7 +103,7 @@ fn parse<T: FromStr>(option: &str, wanted: &str, value: Option<String>) -> Resul
 fn serve(options: Options) -> Result<(), String> {
     let limit = Duration::from_secs(options.limit);
     // It may run for days: what is recorded has an end.
-    let settings = Settings::default().limit(limit).record_at_most(options.record);
+    let settings = options.settings.limit(limit).record_at_most(options.record);
     let mut builder = Server::builder().settings(settings).bind(options.bind).port(options.port);
     if options.manual_clock {
         builder = builder.manual_clock();

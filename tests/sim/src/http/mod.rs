@@ -113,7 +113,7 @@ async fn respond(
     if is_control {
         return Ok(control::answer(&head, &body, shared));
     }
-    let (request, wanted) = match decode(&head, &body) {
+    let (request, wanted) = match decode(&head, &body, shared) {
         Ok(request) => request,
         Err(error) => return Ok(refusal(&error)),
     };
@@ -151,6 +151,7 @@ async fn read(
 fn decode(
     head: &hyper::http::request::Parts,
     body: &[u8],
+    shared: &Shared,
 ) -> Result<(crate::wire::Request, crate::wire::Wanted), Error> {
     let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
     let Some(target) = header("x-amz-target").filter(|_| head.method == Method::POST) else {
@@ -161,7 +162,7 @@ fn decode(
         let text = "The request was not signed with Signature Version 4.";
         return Err(Error::new(ErrorKind::InvalidSecurity, text));
     }
-    decode::request(target, body)
+    decode::request(target, body, shared.fractions)
 }
 
 fn refusal(error: &Error) -> Response<Full<Bytes>> {

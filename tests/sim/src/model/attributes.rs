@@ -96,6 +96,9 @@ impl Attributes {
                 self.fifo.as_mut().ok_or_else(|| unknown(name))?.set(name, value)?;
             }
             _ if WITHOUT_EFFECT.contains(&name) => {
+                if name == "RedriveAllowPolicy" && !value.is_empty() {
+                    check_allow_policy(value)?;
+                }
                 if value.is_empty() {
                     self.other.remove(name);
                 } else {
@@ -202,6 +205,34 @@ impl Redrive {
                 Err(invalid("Invalid value for maxReceiveCount: must be between 1 and 1000, both inclusive."))
             }
         }
+    }
+}
+
+/// What SQS takes as a `RedriveAllowPolicy`: one of three permissions, and sources with one of them only.
+fn check_allow_policy(text: &str) -> Result<(), Error> {
+    let refused = |reason: &str| Err(Error::invalid_value(text, "RedriveAllowPolicy", reason));
+    let Ok(policy @ Value::Object(_)) = serde_json::from_str::<Value>(text) else {
+        return refused(
+            "Amazon SQS can't create the redrive allow policy, as it's in an unsupported format.",
+        );
+    };
+    let sources = match &policy["sourceQueueArns"] {
+        Value::Null => 0,
+        Value::Array(arns) if arns.iter().all(Value::is_string) => arns.len(),
+        _ => {
+            return refused(
+                "Amazon SQS can't create the redrive allow policy, as it's in an unsupported format.",
+            );
+        }
+    };
+    match (policy["redrivePermission"].as_str(), sources) {
+        (Some("allowAll" | "denyAll"), 0) | (Some("byQueue"), 1..=10) => Ok(()),
+        (Some("allowAll" | "denyAll"), _) => {
+            refused("The sourceQueueArns are for the permission byQueue only.")
+        }
+        (Some("byQueue"), 0) => refused("The permission byQueue needs one or more sourceQueueArns."),
+        (Some("byQueue"), _) => refused("There can be 10 sourceQueueArns at most."),
+        _ => refused("The redrivePermission has to be allowAll, denyAll or byQueue."),
     }
 }
 

@@ -5,7 +5,8 @@ use sqs_lease_core::Moment;
 use super::Model;
 use super::batch::{self, Change, Entry, Outcomes};
 use super::disputed::{
-    ChangeAfterTimeout, EntryWithoutTimeout, FifoChangeAfterTimeout, LimitEdge, LimitEntryCode, LimitFrom,
+    ChangeAfterRetention, ChangeAfterTimeout, EntryWithoutTimeout, FifoChangeAfterTimeout,
+    FifoOvertakenChange, HandleAge, InvalidHandleStatus, LimitEdge, LimitEntryCode, LimitFrom, OutOfRange,
     OvertakenChange, OvertakenDelete,
 };
 use super::error::{Error, ErrorKind};
@@ -17,13 +18,18 @@ use super::truth::{Asked, Event};
 const EXPIRED: &str = "The receipt handle has expired";
 const NOT_AVAILABLE: &str = "Message does not exist or is not available for visibility timeout change";
 
+/// What a FIFO queue's pace counts together: an operation and its batches.
+const CHANGE: &str = "ChangeMessageVisibility";
+const DELETE: &str = "DeleteMessage";
+
 impl Model {
     /// Makes a message visible `secs` seconds after this call: nothing is added to what was left. Zero makes it
     /// visible at once.
     ///
     /// On a standard queue the handle of an earlier delivery still acts, on whoever holds the message now
     /// ([`OvertakenChange`]), and for a message whose timeout has run out it answers well and does nothing
-    /// ([`ChangeAfterTimeout`]). On a FIFO queue both are refused ([`FifoChangeAfterTimeout`]). A refusal changes nothing.
+    /// ([`ChangeAfterTimeout`]). On a FIFO queue both are refused ([`FifoChangeAfterTimeout`], [`FifoOvertakenChange`]). A
+    /// refusal changes nothing.
     ///
     /// # Errors
     /// No such queue; seconds beyond 0 to 43 200; a handle that was never given out, not for this queue, or 12
@@ -36,7 +42,16 @@ impl Model {
         now: Moment,
     ) -> Result<(), Error> {
         let now = self.tick(now);
+        self.pace(queue, CHANGE, now)?;
+        self.change_one(queue, receipt_handle, secs, now)
+    }
+
+    fn change_one(&mut self, queue: &str, receipt_handle: &str, secs: i32, now: Moment) -> Result<(), Error> {
+        let now = self.tick(now);
         self.settle(queue, now)?;
+        if secs > MAX_VISIBILITY && self.settings.choices.out_of_range == OutOfRange::BeyondLimit {
+            return Err(self.beyond_limit(secs));
+        }
         if !(0..=MAX_VISIBILITY).contains(&secs) {
             let reason = format!("Must be >= 0 and <= {MAX_VISIBILITY}, if provided.");
             return Err(Error::invalid_value(secs, "VisibilityTimeout", &reason));
@@ -60,12 +75,14 @@ impl Model {
     ) -> Result<Outcomes<()>, Error> {
         let of_queue = i32::try_from(self.queue(queue)?.attributes.visibility).unwrap_or(MAX_VISIBILITY);
         batch::check(entries, "ChangeMessageVisibilityBatchRequestEntry")?;
+        let now = self.tick(now);
+        self.pace(queue, CHANGE, now)?;
         let mut change = |Change { receipt_handle, secs }: &Change| match *secs {
-            Some(secs) => self.change_visibility(queue, receipt_handle, secs, now),
-            None => match self.settings.entry_without_timeout {
+            Some(secs) => self.change_one(queue, receipt_handle, secs, now),
+            None => match self.settings.choices.entry_without_timeout {
                 EntryWithoutTimeout::Refused => Err(Error::missing("VisibilityTimeout")),
-                EntryWithoutTimeout::OfQueue => self.change_visibility(queue, receipt_handle, of_queue, now),
-                EntryWithoutTimeout::Zero => self.change_visibility(queue, receipt_handle, 0, now),
+                EntryWithoutTimeout::OfQueue => self.change_one(queue, receipt_handle, of_queue, now),
+                EntryWithoutTimeout::Zero => self.change_one(queue, receipt_handle, 0, now),
             },
         };
         Ok(entries.iter().map(|entry| (entry.id.clone(), change(&entry.request))).collect())
@@ -81,6 +98,11 @@ impl Model {
     /// whose visibility timeout has run out.
     pub fn delete(&mut self, queue: &str, receipt_handle: &str, now: Moment) -> Result<(), Error> {
         let now = self.tick(now);
+        self.pace(queue, DELETE, now)?;
+        self.delete_one(queue, receipt_handle, now)
+    }
+
+    fn delete_one(&mut self, queue: &str, receipt_handle: &str, now: Moment) -> Result<(), Error> {
         self.settle(queue, now)?;
         let sealed = self.open(queue, receipt_handle)?;
         let result = self.delete_sealed(queue, receipt_handle, sealed, now);
@@ -101,7 +123,9 @@ impl Model {
     ) -> Result<Outcomes<()>, Error> {
         self.queue(queue)?;
         batch::check(entries, "DeleteMessageBatchRequestEntry")?;
-        let mut delete = |entry: &Entry<String>| self.delete(queue, &entry.request, now);
+        let now = self.tick(now);
+        self.pace(queue, DELETE, now)?;
+        let mut delete = |entry: &Entry<String>| self.delete_one(queue, &entry.request, now);
         Ok(entries.iter().map(|entry| (entry.id.clone(), delete(entry))).collect())
     }
 
@@ -109,7 +133,13 @@ impl Model {
         if handle.is_empty() {
             return Err(Error::missing("ReceiptHandle"));
         }
-        let invalid = |why| Error::about_handle(ErrorKind::HandleInvalid, handle, why);
+        let invalid = |why| {
+            let error = Error::about_handle(ErrorKind::HandleInvalid, handle, why);
+            match self.settings.choices.invalid_handle_status {
+                InvalidHandleStatus::NotFound => error,
+                InvalidHandleStatus::BadRequest => error.with_status(400),
+            }
+        };
         let sealed = Sealed::from_handle(handle, self.settings.seed)
             .ok_or_else(|| invalid("not a valid receipt handle"))?;
         if sealed.queue != self.queue(queue)?.id {
@@ -119,16 +149,22 @@ impl Model {
     }
 
     /// At the limit a handle dies, on any queue, and the message can no longer be deleted with it.
-    fn not_expired(&self, handle: &str, sealed: Sealed, now: Moment) -> Result<(), Error> {
-        if now.since(sealed.requested) >= self.settings.limit {
+    fn not_expired(&self, queue: &str, handle: &str, sealed: Sealed, now: Moment) -> Result<(), Error> {
+        let found = self.queue(queue)?;
+        let may_live = self.settings.choices.handle_age == HandleAge::DiesWhileHidden
+            && found.attributes.fifo.is_none()
+            && !found
+                .message(sealed.message)
+                .is_some_and(|stored| stored.is_in_flight() && stored.receive_count == sealed.delivery);
+        if now.since(sealed.requested) >= self.settings.limit && !may_live {
             return Err(Error::about_handle(ErrorKind::HandleExpired, handle, EXPIRED));
         }
         Ok(())
     }
 
     fn delete_sealed(&mut self, queue: &str, handle: &str, sealed: Sealed, now: Moment) -> Result<(), Error> {
-        self.not_expired(handle, sealed, now)?;
-        let leaves_new_holder = self.settings.overtaken_delete == OvertakenDelete::NoEffect;
+        self.not_expired(queue, handle, sealed, now)?;
+        let leaves_new_holder = self.settings.choices.overtaken_delete == OvertakenDelete::NoEffect;
         let found = self.queue_mut(queue)?;
         let Some(stored) = found.message(sealed.message) else { return Ok(()) };
         let is_overtaken = stored.receive_count != sealed.delivery;
@@ -142,7 +178,13 @@ impl Model {
         } else if is_overtaken && stored.is_in_flight() && leaves_new_holder {
             return Ok(());
         }
-        if let Some(stored) = found.remove(sealed.message) {
+        let is_forgotten = found.attributes.fifo.is_none() && self.happens(self.settings.lost_deletes);
+        let found = self.queue_mut(queue)?;
+        if let Some(stored) = found.message_mut(sealed.message).filter(|_| is_forgotten) {
+            stored.is_deleted = true;
+            let event = Event::Deleted { delivery: sealed.delivery, current: stored.receive_count };
+            self.truth.record(sealed.message, event, now);
+        } else if let Some(stored) = found.remove(sealed.message) {
             let event = Event::Deleted { delivery: sealed.delivery, current: stored.receive_count };
             self.truth.record(sealed.message, event, now);
         }
@@ -157,10 +199,14 @@ impl Model {
         secs: i32,
         now: Moment,
     ) -> Result<(), Error> {
-        self.not_expired(handle, sealed, now)?;
+        self.not_expired(queue, handle, sealed, now)?;
         let found = self.queue(queue)?;
         let is_fifo = found.attributes.fifo.is_some();
-        let Some(stored) = found.message(sealed.message) else {
+        let Some(stored) = found.message(sealed.message).filter(|stored| !stored.is_deleted) else {
+            let is_silent = self.settings.choices.change_after_retention == ChangeAfterRetention::NoEffect;
+            if is_silent && found.has_outlived(sealed.message) {
+                return Ok(());
+            }
             return Err(Error::about_handle(ErrorKind::MessageGone, handle, NOT_AVAILABLE));
         };
         self.within_limit(sealed, stored, secs, now)?;
@@ -194,18 +240,25 @@ impl Model {
     fn acts(&self, handle: &str, sealed: Sealed, stored: &Stored, is_fifo: bool) -> Result<bool, Error> {
         let refused = |kind, reason| Err(Error::about_handle(kind, handle, reason));
         let is_overtaken = stored.receive_count != sealed.delivery;
+        if is_fifo && is_overtaken {
+            match self.settings.choices.fifo_overtaken_change {
+                FifoOvertakenChange::Expired => return refused(ErrorKind::HandleExpired, EXPIRED),
+                FifoOvertakenChange::NotAvailable => return refused(ErrorKind::MessageGone, NOT_AVAILABLE),
+                FifoOvertakenChange::Acts => {}
+            }
+        }
         if is_fifo {
-            return match self.settings.fifo_change_after_timeout {
-                _ if stored.is_in_flight() && !is_overtaken => Ok(true),
-                FifoChangeAfterTimeout::Hides if !is_overtaken => Ok(true),
+            return match self.settings.choices.fifo_change_after_timeout {
+                _ if stored.is_in_flight() => Ok(true),
+                FifoChangeAfterTimeout::Hides => Ok(true),
                 FifoChangeAfterTimeout::NotAvailable => refused(ErrorKind::MessageGone, NOT_AVAILABLE),
-                _ => refused(ErrorKind::HandleExpired, EXPIRED),
+                FifoChangeAfterTimeout::Expired => refused(ErrorKind::HandleExpired, EXPIRED),
             };
         }
         if !stored.is_in_flight() {
-            return Ok(self.settings.change_after_timeout == ChangeAfterTimeout::Hides);
+            return Ok(self.settings.choices.change_after_timeout == ChangeAfterTimeout::Hides);
         }
-        match self.settings.overtaken_change {
+        match self.settings.choices.overtaken_change {
             OvertakenChange::Refused if is_overtaken => refused(ErrorKind::MessageGone, NOT_AVAILABLE),
             OvertakenChange::NotInflight if is_overtaken => {
                 Err(Error::new(ErrorKind::NotInflight, "The specified message isn't in flight."))
@@ -217,13 +270,13 @@ impl Model {
     /// Refuses what would hide a message for longer than 12 hours. Nothing is shortened.
     fn within_limit(&self, sealed: Sealed, stored: &Stored, secs: i32, now: Moment) -> Result<(), Error> {
         let settings = &self.settings;
-        let from = match settings.limit_from {
+        let from = match settings.choices.limit_from {
             LimitFrom::Request => sealed.requested,
             LimitFrom::Answer => sealed.received,
             LimitFrom::FirstRequest => stored.first_requested.unwrap_or(sealed.requested),
         };
         let total = now.since(from) + Duration::from_secs(secs.unsigned_abs().into());
-        let is_beyond = match settings.limit_edge {
+        let is_beyond = match settings.choices.limit_edge {
             LimitEdge::Refused => total >= settings.limit,
             LimitEdge::Accepted => total > settings.limit,
         };
@@ -231,16 +284,20 @@ impl Model {
         if !is_beyond || secs == 0 {
             return Ok(());
         }
-        let limit = settings.limit.as_secs();
+        Err(self.beyond_limit(secs))
+    }
+
+    fn beyond_limit(&self, secs: i32) -> Error {
+        let limit = self.settings.limit.as_secs();
         let text = format!(
             "Value {secs} for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout for \
              the message is beyond the limit [{limit} seconds]"
         );
         let error = Error::new(ErrorKind::BeyondLimit, text);
-        Err(match settings.limit_entry_code {
+        match self.settings.choices.limit_entry_code {
             LimitEntryCode::InvalidParameterValue => error,
             LimitEntryCode::ReceiptHandleIsInvalid => error.coded_in_entry("ReceiptHandleIsInvalid"),
-        })
+        }
     }
 
     fn record_refusal(&mut self, sealed: Sealed, asked: Asked, result: &Result<(), Error>, now: Moment) {

@@ -24,8 +24,9 @@ pub struct Error {
     handle: Option<String>,
     /// Of an error that a fault made up: its code and HTTP status.
     injected: Option<(String, u16)>,
-    /// Its code in an entry of a batch, where a setting chose another.
+    /// Its code in an entry of a batch, and its HTTP status, where a setting chose another.
     in_entry: Option<&'static str>,
+    status: Option<u16>,
     text: String,
 }
 
@@ -80,6 +81,10 @@ pub enum ErrorKind {
     InvalidAction,
     /// The request carries no signature.
     InvalidSecurity,
+    /// A queue URL with another account's number.
+    InvalidAddress,
+    /// No queue of this ARN, or no such task.
+    ResourceNotFound,
     /// Too many requests.
     Throttled,
     /// SQS failed (500).
@@ -92,20 +97,38 @@ pub enum ErrorKind {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
-        Self { kind, handle: None, injected: None, in_entry: None, text: text.into() }
+        Self { kind, handle: None, injected: None, in_entry: None, status: None, text: text.into() }
     }
 
     pub(crate) fn about_handle(kind: ErrorKind, handle: &str, reason: impl Into<String>) -> Self {
-        Self { kind, handle: Some(handle.into()), injected: None, in_entry: None, text: reason.into() }
+        Self {
+            kind,
+            handle: Some(handle.into()),
+            injected: None,
+            in_entry: None,
+            status: None,
+            text: reason.into(),
+        }
     }
 
     pub(crate) fn injected(status: u16, code: &str, text: &str) -> Self {
         let injected = Some((code.into(), status));
-        Self { kind: ErrorKind::Injected, handle: None, injected, in_entry: None, text: text.into() }
+        Self {
+            kind: ErrorKind::Injected,
+            handle: None,
+            injected,
+            in_entry: None,
+            status: None,
+            text: text.into(),
+        }
     }
 
     pub(crate) fn coded_in_entry(self, code: &'static str) -> Self {
         Self { in_entry: Some(code), ..self }
+    }
+
+    pub(crate) fn with_status(self, status: u16) -> Self {
+        Self { status: Some(status), ..self }
     }
 
     pub(crate) fn missing(parameter: &str) -> Self {
@@ -151,6 +174,8 @@ impl Error {
             K::UnsupportedOperation => "AWS.SimpleQueueService.UnsupportedOperation",
             K::InvalidAction => "InvalidAction",
             K::InvalidSecurity => "InvalidSecurity",
+            K::InvalidAddress => "InvalidAddress",
+            K::ResourceNotFound => "ResourceNotFoundException",
             K::Throttled => "RequestThrottled",
             K::InternalFailure => "InternalFailure",
             K::ServiceUnavailable => "ServiceUnavailable",
@@ -184,6 +209,8 @@ impl Error {
             K::UnsupportedOperation => "com.amazonaws.sqs#UnsupportedOperation",
             K::InvalidAction => "com.amazon.coral.service#UnknownOperationException",
             K::InvalidSecurity => "com.amazonaws.sqs#InvalidSecurity",
+            K::InvalidAddress => "com.amazonaws.sqs#InvalidAddress",
+            K::ResourceNotFound => "com.amazonaws.sqs#ResourceNotFoundException",
             K::Throttled => "com.amazonaws.sqs#RequestThrottled",
             K::InternalFailure => "com.amazon.coral.service#InternalFailure",
             K::ServiceUnavailable => "com.amazon.coral.service#ServiceUnavailableException",
@@ -194,9 +221,10 @@ impl Error {
     pub fn status(&self) -> u16 {
         use ErrorKind as K;
         match self.kind {
+            _ if self.status.is_some() => self.status.unwrap_or(400),
             K::Injected => self.injected.as_ref().map_or(400, |(_, status)| *status),
             K::Throttled | K::OverLimit | K::PurgeInProgress | K::InvalidSecurity => 403,
-            K::HandleInvalid => 404,
+            K::HandleInvalid | K::InvalidAddress | K::ResourceNotFound => 404,
             K::InternalFailure => 500,
             K::ServiceUnavailable => 503,
             _ => 400,

@@ -3,12 +3,15 @@
 mod attributes;
 mod batch;
 mod change;
+mod configure;
 mod disputed;
 mod error;
 mod fifo;
 mod groups;
 mod handle;
 mod message;
+mod moves;
+mod names;
 mod queue;
 mod receive;
 mod send;
@@ -24,20 +27,24 @@ use sqs_lease_core::Moment;
 pub use attributes::redrive_policy;
 pub use batch::{Change, Entry, Outcomes};
 pub use disputed::{
-    ChangeAfterTimeout, EntryWithoutTimeout, FifoChangeAfterTimeout, LimitEdge, LimitEntryCode, LimitFrom,
-    OvertakenChange, OvertakenDelete,
+    ChangeAfterRetention, ChangeAfterTimeout, EntryWithoutTimeout, FifoChangeAfterTimeout,
+    FifoOvertakenChange, FifoThrottling, FractionalTimeout, HandleAge, InvalidHandleStatus, LimitEdge,
+    LimitEntryCode, LimitFrom, OutOfRange, OvertakenChange, OvertakenDelete, ZeroTimeout,
 };
 pub use error::{Error, ErrorKind};
 pub(crate) use handle::mix;
 pub(crate) use message::Data;
 pub use message::{AttributeValue, Delivery, MessageId, NewMessage, Receive, Sent};
+pub use moves::{MoveStatus, MoveTask};
+pub(crate) use names::name_of;
 pub use settings::Settings;
 pub use truth::{Asked, Event, Recorded};
 pub use verdict::{Hidden, Overlap};
 
 use attributes::Attributes;
+use names::{arn_of, check_address, check_queue_name, name_of_arn, no_such_queue};
 use queue::Queue;
-use settings::{ACCOUNT, REGION};
+use settings::ACCOUNT;
 use truth::Truth;
 
 /// The queues of one account in one region, and the truth about every message in them.
@@ -74,6 +81,8 @@ pub struct Model {
     queues: BTreeMap<String, Queue>,
     next_queue: u32,
     next_message: u64,
+    moves: Vec<MoveTask>,
+    next_move: u64,
     /// How many chances the seed has decided.
     chances: u64,
     latest: Moment,
@@ -96,6 +105,8 @@ impl Model {
             queues: BTreeMap::new(),
             next_queue: 0,
             next_message: 0,
+            moves: Vec::new(),
+            next_move: 0,
             chances: 0,
             latest: Moment::ORIGIN,
         }
@@ -116,11 +127,11 @@ impl Model {
     ) -> Result<String, Error> {
         let now = self.tick(now);
         let is_fifo = check_queue_name(name, attributes)?;
-        if let Some(queue) = self.queues.get(name) {
+        if let Some(queue) = self.queues.get(name).map(Queue::newest_attributes) {
             for &(attribute, value) in attributes {
-                let mut changed = queue.attributes.clone();
+                let mut changed = queue.clone();
                 changed.set(attribute, value)?;
-                if changed != queue.attributes {
+                if changed != *queue {
                     let text = format!(
                         "A queue already exists with the same name and a different value for attribute \
                          {attribute}"
@@ -130,7 +141,8 @@ impl Model {
             }
         } else {
             let attributes = self.checked(name, Attributes::new(is_fifo), attributes)?;
-            self.queues.insert(name.into(), Queue::new(self.next_queue, attributes, now));
+            self.queues
+                .insert(name.into(), Queue::new(self.next_queue, attributes, self.settings.fifo_window, now));
             self.next_queue += 1;
         }
         Ok(self.url_of(name))
@@ -170,66 +182,6 @@ impl Model {
         Ok(())
     }
 
-    /// All attributes of a queue. The counts are exact, where SQS's are approximate.
-    ///
-    /// # Errors
-    /// No such queue.
-    pub fn attributes(&mut self, queue: &str, now: Moment) -> Result<BTreeMap<String, String>, Error> {
-        let now = self.tick(now);
-        self.settle(queue, now)?;
-        let found = self.queue(queue)?;
-        let mut shown = found.attributes.show();
-        let (available, in_flight, delayed) = found.counts();
-        let unix = |at: Moment| (self.settings.unix_origin + at.since(Moment::ORIGIN)).as_secs();
-        for (name, value) in [
-            ("ApproximateNumberOfMessages", available.to_string()),
-            ("ApproximateNumberOfMessagesNotVisible", in_flight.to_string()),
-            ("ApproximateNumberOfMessagesDelayed", delayed.to_string()),
-            ("CreatedTimestamp", unix(found.created).to_string()),
-            ("LastModifiedTimestamp", unix(found.modified).to_string()),
-            ("QueueArn", arn_of(name_of(queue))),
-        ] {
-            shown.insert(name.into(), value);
-        }
-        Ok(shown)
-    }
-
-    /// The attributes of these names, `All` for all. Without a name there is none, as with SQS.
-    pub(crate) fn named_attributes(
-        &mut self,
-        queue: &str,
-        names: &[String],
-        now: Moment,
-    ) -> Result<BTreeMap<String, String>, Error> {
-        let mut all = self.attributes(queue, now)?;
-        if let Some(name) = names.iter().find(|name| !attributes::is_known(name)) {
-            return Err(attributes::unknown(name));
-        }
-        all.retain(|name, _| names.iter().any(|wanted| wanted == "All" || wanted == name));
-        Ok(all)
-    }
-
-    /// Sets attributes of a queue: all of them or, if one is refused, none. SQS takes up to a minute to spread
-    /// them; this is at once.
-    ///
-    /// # Errors
-    /// No such queue, an attribute that SQS does not know or takes no such value for, or a dead-letter queue
-    /// that does not exist.
-    pub fn set_attributes(
-        &mut self,
-        queue: &str,
-        attributes: &[(&str, &str)],
-        now: Moment,
-    ) -> Result<(), Error> {
-        let now = self.tick(now);
-        let changed = self.checked(name_of(queue), self.queue(queue)?.attributes.clone(), attributes)?;
-        // What ran out under the old retention period is gone; the new one does not bring it back.
-        let found = self.settle(queue, now)?;
-        found.attributes = changed;
-        found.modified = now;
-        Ok(())
-    }
-
     /// Deletes all messages of a queue, those in flight included.
     ///
     /// # Errors
@@ -252,7 +204,9 @@ impl Model {
     /// A driver of virtual time jumps here.
     pub fn next_change(&mut self, queue: &str, now: Moment) -> Option<Moment> {
         let now = self.tick(now);
-        self.settle(queue, now).ok()?.next_change()
+        let next = self.settle(queue, now).ok()?.next_change();
+        // Where a task moves its messages to is seen when it does.
+        next.into_iter().chain(self.next_move()).min()
     }
 
     /// The messages that were ever sent, in that order, with what happened to each. Looking changes nothing.
@@ -283,6 +237,10 @@ impl Model {
         self.truth.is_recording()
     }
 
+    pub(crate) fn fractions(&self) -> FractionalTimeout {
+        self.settings.choices.fractional_timeout
+    }
+
     pub(crate) fn unix_origin(&self) -> std::time::Duration {
         self.settings.unix_origin
     }
@@ -298,48 +256,52 @@ impl Model {
 
     fn tick(&mut self, now: Moment) -> Moment {
         self.latest = self.latest.max(now);
+        self.run_moves(self.latest);
         self.latest
     }
 
-    /// These attributes with the changes, if SQS takes them for the queue of this name.
-    fn checked(
-        &self,
-        name: &str,
-        mut attributes: Attributes,
-        changes: &[(&str, &str)],
-    ) -> Result<Attributes, Error> {
-        for &(attribute, value) in changes {
-            attributes.set(attribute, value)?;
-            if attribute == "RedrivePolicy"
-                && let Some(redrive) = &attributes.redrive
-            {
-                let refused = |reason| Err(Error::invalid_value(value, attribute, reason));
-                let Some(target) = self.queues.get(name_of_arn(&redrive.target_arn)) else {
-                    return refused("Dead letter target does not exist.");
-                };
-                if target.attributes.fifo.is_some() != attributes.fifo.is_some() {
-                    return refused("Dead-letter queue must be same type of queue as the source.");
-                }
-                if !target.attributes.allows_redrive_from(&arn_of(name)) {
-                    return refused(
-                        "Dead letter target does not allow this queue by its RedriveAllowPolicy.",
-                    );
-                }
+    /// The name of the queue that this is the ARN of, if there is one.
+    fn queue_of_arn<'a>(&self, arn: &'a str) -> Option<&'a str> {
+        let name = name_of_arn(arn);
+        (self.queues.contains_key(name) && arn == arn_of(name)).then_some(name)
+    }
+
+    /// Throttles a FIFO queue that is asked too often, where the settings say what that is.
+    fn pace(&mut self, queue: &str, operation: &'static str, now: Moment) -> Result<(), Error> {
+        let most = self.settings.fifo_calls_per_second;
+        let found = self.queue_mut(queue)?;
+        if most == u32::MAX || found.attributes.fifo.is_none() {
+            return Ok(());
+        }
+        let second = now.as_nanos() / 1_000_000_000;
+        let calls = found.paces.entry(operation).or_default();
+        if calls.0 != second {
+            *calls = (second, 0);
+        }
+        calls.1 = calls.1.saturating_add(1);
+        match self.settings.choices.fifo_throttling {
+            _ if calls.1 <= most => Ok(()),
+            FifoThrottling::RequestThrottled => {
+                Err(Error::new(ErrorKind::Throttled, "Request is throttled."))
+            }
+            FifoThrottling::ThrottlingException => {
+                Err(Error::injected(400, "ThrottlingException", "Rate exceeded"))
             }
         }
-        attributes.check_together()?;
-        Ok(attributes)
     }
 
     fn queue(&self, queue: &str) -> Result<&Queue, Error> {
+        check_address(queue)?;
         self.queues.get(name_of(queue)).ok_or_else(no_such_queue)
     }
 
     fn queue_mut(&mut self, queue: &str) -> Result<&mut Queue, Error> {
+        check_address(queue)?;
         self.queues.get_mut(name_of(queue)).ok_or_else(no_such_queue)
     }
 
     fn settle(&mut self, queue: &str, now: Moment) -> Result<&mut Queue, Error> {
+        check_address(queue)?;
         let found = self.queues.get_mut(name_of(queue)).ok_or_else(no_such_queue)?;
         for (number, at) in found.settle(now) {
             self.truth.record(number, Event::Expired, at);
@@ -368,44 +330,4 @@ impl fmt::Debug for Model {
             .field("latest", &self.latest)
             .finish_non_exhaustive()
     }
-}
-
-pub(crate) fn name_of(queue: &str) -> &str {
-    queue.rsplit('/').next().unwrap_or(queue)
-}
-
-fn name_of_arn(arn: &str) -> &str {
-    arn.rsplit(':').next().unwrap_or(arn)
-}
-
-fn arn_of(name: &str) -> String {
-    format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}")
-}
-
-/// Refuses a name that is none for the kind of queue that is asked for; whether that is FIFO.
-fn check_queue_name(name: &str, attributes: &[(&str, &str)]) -> Result<bool, Error> {
-    let fifo = attributes.iter().find(|(attribute, _)| *attribute == "FifoQueue");
-    let is_plain = |name: &str| {
-        !name.is_empty()
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
-    };
-    let refused = |text: &str| Err(Error::new(ErrorKind::InvalidParameter, text));
-    match fifo {
-        _ if name.len() > 80 => {}
-        None if is_plain(name) => return Ok(false),
-        None => {}
-        Some((attribute, value)) if *value != "true" => return Err(attributes::unknown(attribute)),
-        Some(_) if name.strip_suffix(".fifo").is_some_and(is_plain) => return Ok(true),
-        Some(_) => {
-            return refused(
-                "The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, \
-                 must end with .fifo suffix and be 1 to 80 in length.",
-            );
-        }
-    }
-    refused("Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length")
-}
-
-fn no_such_queue() -> Error {
-    Error::new(ErrorKind::QueueDoesNotExist, "The specified queue does not exist.")
 }

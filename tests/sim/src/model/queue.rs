@@ -1,6 +1,6 @@
 //! One queue's messages and where each stands. Every change of an index is in this file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +11,16 @@ use super::fifo::Windows;
 use super::groups::Groups;
 use super::message::{MessageId, NewMessage};
 
+/// No handle is of use for longer.
+const HANDLES_LIVE: Duration = Duration::from_hours(12);
+
 pub(crate) struct Queue {
     /// Never used again, so that a handle of a deleted queue is not one of its successor.
     pub(crate) id: u32,
+    /// What it behaves by.
     pub(crate) attributes: Attributes,
+    /// What was set and has not spread yet, and when it will have.
+    spreading: Option<(Moment, Attributes)>,
     pub(crate) created: Moment,
     pub(crate) modified: Moment,
     pub(crate) purged: Option<Moment>,
@@ -31,6 +37,10 @@ pub(crate) struct Queue {
     pub(crate) windows: Windows,
     /// How many messages have ever come in.
     arrivals: u64,
+    /// What ended by its retention while in flight, for as long as a handle lives.
+    outlived: VecDeque<(Moment, u64)>,
+    /// On a FIFO queue: the second of the last calls of each operation, and how many they were.
+    pub(crate) paces: HashMap<&'static str, (u64, u32)>,
 }
 
 /// A message in its queue.
@@ -47,6 +57,8 @@ pub(crate) struct Stored {
     pub(crate) attempt: Option<Arc<str>>,
     /// When its latest delivery came with a visibility timeout of zero.
     pub(crate) zero_at: Option<Moment>,
+    /// Deleted, and SQS has forgotten it: it comes back.
+    pub(crate) is_deleted: bool,
     /// When its first delivery was requested, and when its visibility was changed last.
     pub(crate) first_requested: Option<Moment>,
     pub(crate) changed_at: Option<Moment>,
@@ -79,6 +91,7 @@ impl Stored {
             dead_letter_source: None,
             attempt: None,
             zero_at: None,
+            is_deleted: false,
             first_requested: None,
             changed_at: None,
             promised: sent,
@@ -100,10 +113,14 @@ impl Stored {
 }
 
 impl Queue {
-    pub(crate) fn new(id: u32, attributes: Attributes, now: Moment) -> Self {
+    /// With so many messages that a FIFO queue looks at for free groups.
+    pub(crate) fn new(id: u32, attributes: Attributes, window: usize, now: Moment) -> Self {
         Self {
             id,
-            groups: attributes.fifo.map(|_| Groups::default()),
+            groups: attributes.fifo.map(|_| Groups::new(window)),
+            spreading: None,
+            outlived: VecDeque::new(),
+            paces: HashMap::new(),
             windows: Windows::default(),
             arrivals: 0,
             attributes,
@@ -125,11 +142,22 @@ impl Queue {
     pub(crate) fn settle(&mut self, now: Moment) -> Vec<(u64, Moment)> {
         let mut outlived = Vec::new();
         self.windows.settle(now);
+        if let Some((at, _)) = &self.spreading
+            && *at <= now
+            && let Some((_, attributes)) = self.spreading.take()
+        {
+            self.attributes = attributes;
+        }
+        while self.outlived.front().is_some_and(|(at, _)| *at + HANDLES_LIVE <= now) {
+            self.outlived.pop_front();
+        }
         let retention = Duration::from_secs(self.attributes.retention.into());
         while let Some(&(sent, number)) = self.by_age.first()
             && sent + retention <= now
         {
-            self.remove(number);
+            if self.remove(number).is_some_and(|stored| stored.is_in_flight()) {
+                self.outlived.push_back((now, number));
+            }
             outlived.push((number, sent + retention));
         }
         while let Some(&(until, number)) = self.in_flight.first()
@@ -143,6 +171,26 @@ impl Queue {
             self.put(number, Place::Available(until));
         }
         outlived
+    }
+
+    /// The attributes as they were set last, which it may not behave by yet.
+    pub(crate) fn newest_attributes(&self) -> &Attributes {
+        self.spreading.as_ref().map_or(&self.attributes, |(_, attributes)| attributes)
+    }
+
+    /// Takes new attributes, to behave by them from `at` on.
+    pub(crate) fn set_attributes(&mut self, attributes: Attributes, at: Moment, now: Moment) {
+        self.modified = now;
+        if at > now {
+            self.spreading = Some((at, attributes));
+        } else {
+            self.attributes = attributes;
+        }
+    }
+
+    /// Whether this message was in flight when its retention period ended.
+    pub(crate) fn has_outlived(&self, number: u64) -> bool {
+        self.outlived.iter().any(|(_, it)| *it == number)
     }
 
     /// Puts a message in behind all that came before, whatever it was in another queue.

@@ -4,6 +4,7 @@ use std::time::Duration;
 use sqs_lease_core::Moment;
 
 use super::attributes::Redrive;
+use super::disputed::ZeroTimeout;
 use super::error::{Error, ErrorKind};
 use super::fifo::Attempt;
 use super::handle::{Sealed, mix};
@@ -28,7 +29,8 @@ impl Model {
     ///
     /// The message that has been visible for longest comes first. Each gets a new receipt handle and a receive
     /// count one higher. A message that has been received as often as its queue's redrive policy allows is moved
-    /// to the dead-letter queue instead. In one answer a message comes once, also with a visibility timeout of zero.
+    /// to the dead-letter queue instead. In one answer a message comes once, also with a visibility timeout of zero
+    /// ([`ZeroTimeout`]).
     ///
     /// On a FIFO queue the messages of a group come in the order in which they were sent, as many of one group as
     /// there are; a hidden message holds back what is behind it in its group, and never what is before it.
@@ -39,6 +41,7 @@ impl Model {
     pub fn receive(&mut self, queue: &str, receive: &Receive, now: Moment) -> Result<Vec<Delivery>, Error> {
         let now = self.tick(now);
         let wait = self.check_receive(queue, receive)?;
+        self.pace(queue, "ReceiveMessage", now)?;
         let found = self.settle(queue, now)?;
         let is_fifo = found.attributes.fifo.is_some();
         let secs = receive.visibility.map_or(found.attributes.visibility, i32::unsigned_abs);
@@ -53,10 +56,16 @@ impl Model {
         if let Some(again) = attempt_id.as_deref().and_then(|id| self.repeat(queue, id, terms)) {
             return Ok(again);
         }
+        if wait.is_zero() && !is_fifo && self.happens(self.settings.missed_polls) {
+            return Ok(Vec::new());
+        }
         let max = room.min(usize::try_from(receive.max).unwrap_or_default());
         let mut taken = self.take(queue, max, now)?;
         if let Some(number) = self.duplicate(queue, &taken, now).filter(|_| taken.len() < max) {
             taken.push(number);
+        }
+        if secs == 0 && self.settings.choices.zero_timeout == ZeroTimeout::Repeated {
+            taken = self.repeated(queue, &taken, max);
         }
         let deliver = |&number: &u64| self.deliver(queue, number, attempt_id.clone(), terms);
         let deliveries: Vec<_> = taken.iter().filter_map(deliver).collect();
@@ -165,6 +174,19 @@ impl Model {
         Ok(())
     }
 
+    /// The messages over and over, as often as there is room and a redrive policy lets them be received.
+    fn repeated(&self, queue: &str, taken: &[u64], max: usize) -> Vec<u64> {
+        let found = self.queue(queue).ok();
+        let redrive = found.and_then(|found| found.attributes.redrive.as_ref());
+        let most = redrive.map_or(u32::MAX, |redrive| redrive.max_receive_count);
+        let left = |number: &u64| {
+            let received = found.and_then(|found| found.message(*number)).map_or(0, |it| it.receive_count);
+            usize::try_from(most.saturating_sub(received)).unwrap_or(max)
+        };
+        let rounds = (0..max).flat_map(|round| taken.iter().filter(move |number| left(number) > round));
+        rounds.take(max).copied().collect()
+    }
+
     /// A hidden message to hand out once more, where [`Settings::duplicates`](super::Settings::duplicates) says so.
     fn duplicate(&mut self, queue: &str, taken: &[u64], now: Moment) -> Option<u64> {
         if self.settings.duplicates == 0 {
@@ -201,8 +223,9 @@ impl Model {
         found.windows.end_attempt(previous.as_deref());
         let queue = found.id;
         let stored = found.message_mut(number)?;
-        // A message that SQS promised to hide for longer: a duplicate, or an early end of its timeout.
-        let is_injected = now < stored.promised;
+        // A message that SQS promised to hide for longer, or to be rid of: a duplicate, an early end of its timeout, a
+        // delete that was forgotten.
+        let is_injected = now < stored.promised || std::mem::take(&mut stored.is_deleted);
         stored.receive_count += 1;
         stored.promised = until;
         stored.attempt = attempt;
@@ -241,6 +264,11 @@ impl Model {
         let span = (early + late).as_nanos() + 1;
         let by = u64::try_from(u128::from(self.chance()) % span).unwrap_or(0);
         until - early + Duration::from_nanos(by)
+    }
+
+    /// Whether something happens that happens so many times in a thousand.
+    pub(crate) fn happens(&mut self, per_mille: u32) -> bool {
+        per_mille > 0 && self.chance() % 1_000 < u64::from(per_mille)
     }
 
     /// The next of the numbers that the seed stands for.

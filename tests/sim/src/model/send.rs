@@ -15,6 +15,7 @@ use super::truth::Event;
 use super::{Model, name_of};
 
 const MAX_SIZE: usize = 1_048_576;
+const SEND: &str = "SendMessage";
 
 impl Model {
     /// Sends a message. It can be received after its delay.
@@ -29,7 +30,11 @@ impl Model {
     /// deduplication id, or a delay of its own on a FIFO queue.
     pub fn send(&mut self, queue: &str, message: impl Into<NewMessage>, now: Moment) -> Result<Sent, Error> {
         let now = self.tick(now);
-        let mut message = message.into();
+        self.pace(queue, SEND, now)?;
+        self.send_one(queue, message.into(), now)
+    }
+
+    fn send_one(&mut self, queue: &str, mut message: NewMessage, now: Moment) -> Result<Sent, Error> {
         let attributes = &self.settle(queue, now)?.attributes;
         check(&message, attributes.max_size)?;
         let key = if let Some(fifo) = &attributes.fifo {
@@ -84,12 +89,14 @@ impl Model {
                 format!("Batch requests cannot be longer than {MAX_SIZE} bytes. You have sent {size} bytes.");
             return Err(Error::new(ErrorKind::BatchTooLong, text));
         }
-        let mut send = |entry: &Entry<NewMessage>| self.send(queue, entry.request.clone(), now);
+        let now = self.tick(now);
+        self.pace(queue, SEND, now)?;
+        let mut send = |entry: &Entry<NewMessage>| self.send_one(queue, entry.request.clone(), now);
         Ok(entries.iter().map(|entry| (entry.id.clone(), send(entry))).collect())
     }
 
     /// A version 4 UUID, as SQS's ids are.
-    fn new_id(&self, number: u64) -> MessageId {
+    pub(crate) fn new_id(&self, number: u64) -> MessageId {
         let high = mix(self.settings.seed ^ mix(number));
         let low = mix(high ^ number);
         let bits = u128::from(high) << 64 | u128::from(low);

@@ -1,9 +1,6 @@
 use std::time::Duration;
 
-use super::disputed::{
-    ChangeAfterTimeout, EntryWithoutTimeout, FifoChangeAfterTimeout, LimitEdge, LimitEntryCode, LimitFrom,
-    OvertakenChange, OvertakenDelete,
-};
+use super::disputed::Choices;
 
 /// How a [`Model`](crate::Model) differs from SQS: shorter limits for tests, and where its clock begins.
 ///
@@ -24,16 +21,14 @@ pub struct Settings {
     /// How many events are recorded at most.
     pub(crate) record: usize,
     pub(crate) endpoint: String,
-    pub(crate) change_after_timeout: ChangeAfterTimeout,
-    pub(crate) overtaken_change: OvertakenChange,
-    pub(crate) overtaken_delete: OvertakenDelete,
-    pub(crate) fifo_change_after_timeout: FifoChangeAfterTimeout,
-    pub(crate) limit_from: LimitFrom,
-    pub(crate) limit_edge: LimitEdge,
-    pub(crate) limit_entry_code: LimitEntryCode,
-    pub(crate) entry_without_timeout: EntryWithoutTimeout,
+    pub(crate) choices: Choices,
     pub(crate) change_distance: Duration,
+    pub(crate) fifo_calls_per_second: u32,
+    pub(crate) fifo_window: usize,
+    pub(crate) attributes_spread: Duration,
     pub(crate) duplicates: u32,
+    pub(crate) lost_deletes: u32,
+    pub(crate) missed_polls: u32,
     pub(crate) expires_early: Duration,
     pub(crate) expires_late: Duration,
 }
@@ -51,16 +46,14 @@ impl Default for Settings {
             unix_origin: Duration::from_hours(490_896),
             record: usize::MAX,
             endpoint: format!("https://sqs.{REGION}.amazonaws.com"),
-            change_after_timeout: ChangeAfterTimeout::default(),
-            overtaken_change: OvertakenChange::default(),
-            overtaken_delete: OvertakenDelete::default(),
-            fifo_change_after_timeout: FifoChangeAfterTimeout::default(),
-            limit_from: LimitFrom::default(),
-            limit_edge: LimitEdge::default(),
-            limit_entry_code: LimitEntryCode::default(),
-            entry_without_timeout: EntryWithoutTimeout::default(),
+            choices: Choices::default(),
             change_distance: Duration::ZERO,
+            fifo_calls_per_second: u32::MAX,
+            fifo_window: 120_000,
+            attributes_spread: Duration::ZERO,
             duplicates: 0,
+            lost_deletes: 0,
+            missed_polls: 0,
             expires_early: Duration::ZERO,
             expires_late: Duration::ZERO,
         }
@@ -126,69 +119,38 @@ impl Settings {
         self
     }
 
-    // ---- Where sources disagree -------------------------------------------------------------------------
-
-    /// A change after the timeout on a standard queue: without effect, or it hides the message again.
-    #[must_use]
-    pub fn change_after_timeout(mut self, choice: ChangeAfterTimeout) -> Self {
-        self.change_after_timeout = choice;
-        self
-    }
-
-    /// A change with an old handle while another consumer has the message.
-    #[must_use]
-    pub fn overtaken_change(mut self, choice: OvertakenChange) -> Self {
-        self.overtaken_change = choice;
-        self
-    }
-
-    /// A delete with an old handle while another consumer has the message.
-    #[must_use]
-    pub fn overtaken_delete(mut self, choice: OvertakenDelete) -> Self {
-        self.overtaken_delete = choice;
-        self
-    }
-
-    /// A change after the timeout on a FIFO queue.
-    #[must_use]
-    pub fn fifo_change_after_timeout(mut self, choice: FifoChangeAfterTimeout) -> Self {
-        self.fifo_change_after_timeout = choice;
-        self
-    }
-
-    /// From when the 12 hours count.
-    #[must_use]
-    pub fn limit_from(mut self, choice: LimitFrom) -> Self {
-        self.limit_from = choice;
-        self
-    }
-
-    /// Whether a change may end exactly at the 12 hours.
-    #[must_use]
-    pub fn limit_edge(mut self, choice: LimitEdge) -> Self {
-        self.limit_edge = choice;
-        self
-    }
-
-    /// The code of the 12 hours' refusal in a batch.
-    #[must_use]
-    pub fn limit_entry_code(mut self, choice: LimitEntryCode) -> Self {
-        self.limit_entry_code = choice;
-        self
-    }
-
-    /// What an entry of a batch does that leaves its `VisibilityTimeout` out.
-    #[must_use]
-    pub fn entry_without_timeout(mut self, choice: EntryWithoutTimeout) -> Self {
-        self.entry_without_timeout = choice;
-        self
-    }
+    // ---- What SQS does at a pace or a size that sources name only roughly -----------------------------------
 
     /// How soon after a change of a message's visibility the next one is refused with `RequestThrottled`, "updated too
     /// recently" (one field report, erlcloud/erlcloud#686, without a number). Zero, the default: never.
     #[must_use]
     pub fn change_distance(mut self, distance: Duration) -> Self {
         self.change_distance = distance;
+        self
+    }
+
+    /// How many calls of one operation a FIFO queue takes in a second of the clock, a batch being one; what comes beyond is
+    /// throttled ([`FifoThrottling`](crate::FifoThrottling)). AWS's documentation has 300 without high throughput. Without
+    /// this none is throttled: in virtual time a test's calls may all fall into one second.
+    #[must_use]
+    pub fn fifo_calls_per_second(mut self, calls: u32) -> Self {
+        self.fifo_calls_per_second = calls;
+        self
+    }
+
+    /// How many messages at its front a FIFO queue looks at for groups that are free: 120 000 (AWS's documentation; older
+    /// pages say 20 000). A backlog of one group hides the groups behind it.
+    #[must_use]
+    pub fn fifo_window(mut self, messages: usize) -> Self {
+        self.fifo_window = messages;
+        self
+    }
+
+    /// How long `SetQueueAttributes` takes until the queue behaves by it, though it shows the new values at once. AWS's
+    /// service model says up to a minute, and up to 15 for the retention period. At once, unless told otherwise.
+    #[must_use]
+    pub fn attributes_spread(mut self, spread: Duration) -> Self {
+        self.attributes_spread = spread;
         self
     }
 
@@ -199,6 +161,23 @@ impl Settings {
     #[must_use]
     pub fn duplicates(mut self, per_mille: u32) -> Self {
         self.duplicates = per_mille;
+        self
+    }
+
+    /// Forgets so many deletes in a thousand, which SQS has answered well: the message comes back at the end of its
+    /// timeout, as standard queues may do it where a server with a copy was unreachable (AWS's service model). Which ones
+    /// follows from the [seed](Self::seed). Never on a FIFO queue.
+    #[must_use]
+    pub fn lost_deletes(mut self, per_mille: u32) -> Self {
+        self.lost_deletes = per_mille;
+        self
+    }
+
+    /// Lets so many short polls in a thousand find nothing on a standard queue, though there is something: a short poll
+    /// asks some of SQS's servers (AWS's documentation). Which ones follows from the [seed](Self::seed).
+    #[must_use]
+    pub fn missed_polls(mut self, per_mille: u32) -> Self {
+        self.missed_polls = per_mille;
         self
     }
 

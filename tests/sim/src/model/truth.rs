@@ -83,6 +83,15 @@ pub enum Event {
         /// The name of its dead-letter queue.
         to: Arc<str>,
     },
+    /// Moved out of a dead-letter queue by a task. From here on it is another message.
+    Redriven {
+        /// The name of the dead-letter queue.
+        from: Arc<str>,
+        /// The name of the queue it went to.
+        to: Arc<str>,
+        /// The message that it is now.
+        anew: MessageId,
+    },
     /// Its handler works on it no longer, as [`Model::let_go`](crate::Model::let_go) was told.
     LetGo {
         /// The delivery that was held.

@@ -187,7 +187,11 @@ fn hidden_of(message_id: MessageId, events: &[Recorded]) -> Vec<Hidden> {
                     close(&mut open, *at);
                 }
             }
-            Event::Deleted { .. } | Event::Moved { .. } | Event::Expired | Event::Purged => {
+            Event::Deleted { .. }
+            | Event::Moved { .. }
+            | Event::Redriven { .. }
+            | Event::Expired
+            | Event::Purged => {
                 close(&mut open, deadline.min(*at));
             }
             _ => {}

@@ -5,11 +5,17 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::fields::Fields;
-use super::operation::{Action, Request, Wanted, What};
-use crate::model::{AttributeValue, Change, Data, Entry, Error, ErrorKind, NewMessage, Receive};
+use super::operation::{Action, Page, Request, Wanted, What};
+use crate::model::{
+    AttributeValue, Change, Data, Entry, Error, ErrorKind, FractionalTimeout, NewMessage, Receive,
+};
 
 /// Reads a request: `target` is the header `x-amz-target`.
-pub(crate) fn request(target: &str, body: &[u8]) -> Result<(Request, Wanted), Error> {
+pub(crate) fn request(
+    target: &str,
+    body: &[u8],
+    fractions: FractionalTimeout,
+) -> Result<(Request, Wanted), Error> {
     let action = target.strip_prefix("AmazonSQS.").and_then(Action::parse).ok_or_else(|| {
         let name = target.strip_prefix("AmazonSQS.").unwrap_or(target);
         Error::new(ErrorKind::InvalidAction, format!("The action {name} is not valid for this endpoint."))
@@ -20,7 +26,7 @@ pub(crate) fn request(target: &str, body: &[u8]) -> Result<(Request, Wanted), Er
         serde_json::from_slice(body)
             .map_err(|_| Error::new(ErrorKind::Serialization, "The request body is not valid JSON."))?
     };
-    let fields = Fields::of(&body)?;
+    let fields = Fields::of(&body, fractions)?;
     let mut wanted = Wanted::default();
     let what = match action {
         Action::CreateQueue => What::Create {
@@ -28,12 +34,21 @@ pub(crate) fn request(target: &str, body: &[u8]) -> Result<(Request, Wanted), Er
             // The one member of the whole service whose name begins in lower case.
             tags: fields.map_of_strings("tags")?.into_iter().collect(),
         },
-        Action::GetQueueUrl => What::Url,
+        Action::GetQueueUrl => What::Url { owner: fields.string("QueueOwnerAWSAccountId")?.map(Into::into) },
         Action::ListQueues => What::List {
             prefix: fields.string("QueueNamePrefix")?.unwrap_or_default().into(),
-            max: fields.integer("MaxResults")?.map(page).transpose()?,
-            after: fields.string("NextToken")?.map(Into::into),
+            page: page(&fields)?,
         },
+        Action::ListDeadLetterSourceQueues => What::Sources(page(&fields)?),
+        Action::StartMessageMoveTask => What::StartMove {
+            source: fields.required("SourceArn")?.into(),
+            destination: fields.string("DestinationArn")?.map(Into::into),
+            per_second: fields.integer("MaxNumberOfMessagesPerSecond")?,
+        },
+        Action::CancelMessageMoveTask => What::CancelMove(fields.required("TaskHandle")?.into()),
+        Action::ListMessageMoveTasks => {
+            What::Moves(fields.required("SourceArn")?.into(), fields.integer("MaxResults")?)
+        }
         Action::DeleteQueue => What::DeleteQueue,
         Action::GetQueueAttributes => What::Attributes { names: fields.strings("AttributeNames")? },
         Action::SetQueueAttributes => What::SetAttributes(fields.map_of_strings("Attributes")?),
@@ -55,29 +70,33 @@ pub(crate) fn request(target: &str, body: &[u8]) -> Result<(Request, Wanted), Er
         }
         Action::ChangeMessageVisibility => {
             let handle = fields.required("ReceiptHandle")?.into();
-            let secs = fields.integer("VisibilityTimeout")?;
+            let secs = fields.timeout("VisibilityTimeout")?;
             What::Change(handle, secs.ok_or_else(|| Error::missing("VisibilityTimeout"))?)
         }
         Action::ChangeMessageVisibilityBatch => What::ChangeBatch(entries(&fields, |entry| {
             let receipt_handle = entry.required("ReceiptHandle")?.into();
-            Ok(Change { receipt_handle, secs: entry.integer("VisibilityTimeout")? })
+            Ok(Change { receipt_handle, secs: entry.timeout("VisibilityTimeout")? })
         })?),
     };
     let queue = match action {
         Action::CreateQueue | Action::GetQueueUrl => fields.required("QueueName")?,
-        Action::ListQueues => "",
+        Action::ListQueues
+        | Action::StartMessageMoveTask
+        | Action::CancelMessageMoveTask
+        | Action::ListMessageMoveTasks => "",
         _ => fields.required("QueueUrl")?,
     };
     Ok((Request { action, queue: queue.into(), what }, wanted))
 }
 
-fn page(max: i32) -> Result<usize, Error> {
-    match usize::try_from(max) {
-        Ok(max @ 1..=1_000) => Ok(max),
-        _ => {
-            Err(Error::invalid_value(max, "MaxResults", "MaxResults must be an integer between 1 and 1000."))
-        }
-    }
+fn page(fields: &Fields<'_>) -> Result<Page, Error> {
+    let read = |max: i32| {
+        let reason = "MaxResults must be an integer between 1 and 1000.";
+        let in_range = usize::try_from(max).ok().filter(|max| (1..=1_000).contains(max));
+        in_range.ok_or_else(|| Error::invalid_value(max, "MaxResults", reason))
+    };
+    let max = fields.integer("MaxResults")?.map(read).transpose()?;
+    Ok(Page { max, after: fields.string("NextToken")?.map(Into::into) })
 }
 
 fn entries<T>(
@@ -85,7 +104,7 @@ fn entries<T>(
     read: impl Fn(&Fields<'_>) -> Result<T, Error>,
 ) -> Result<Vec<Entry<T>>, Error> {
     let read = |value: &Value| {
-        let entry = Fields::of(value)?;
+        let entry = fields.inside(value)?;
         Ok(Entry::new(entry.required("Id")?, read(&entry)?))
     };
     fields.list("Entries")?.unwrap_or_default().iter().map(read).collect()
@@ -94,7 +113,7 @@ fn entries<T>(
 fn receive(fields: &Fields<'_>) -> Result<Receive, Error> {
     Ok(Receive {
         max: fields.integer("MaxNumberOfMessages")?.unwrap_or(1),
-        visibility: fields.integer("VisibilityTimeout")?,
+        visibility: fields.timeout("VisibilityTimeout")?,
         wait: fields.integer("WaitTimeSeconds")?,
         requested: None,
         attempt_id: fields.string("ReceiveRequestAttemptId")?.map(Into::into),
@@ -107,14 +126,14 @@ fn message(fields: &Fields<'_>) -> Result<NewMessage, Error> {
     message.group = fields.string("MessageGroupId")?.map(Into::into);
     message.deduplication_id = fields.string("MessageDeduplicationId")?.map(Into::into);
     for (name, value) in fields.map("MessageAttributes")? {
-        message = message.attribute(name, attribute(name, &Fields::of(value)?)?);
+        message = message.attribute(name, attribute(name, &fields.inside(value)?)?);
     }
     for (name, value) in fields.map("MessageSystemAttributes")? {
         if name != "AWSTraceHeader" {
             let text = format!("Message system attribute name '{name}' is invalid.");
             return Err(Error::new(ErrorKind::InvalidParameter, text));
         }
-        message.trace_header = Fields::of(value)?.string("StringValue")?.map(Into::into);
+        message.trace_header = fields.inside(value)?.string("StringValue")?.map(Into::into);
     }
     Ok(message)
 }

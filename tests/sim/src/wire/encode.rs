@@ -10,7 +10,7 @@ use sqs_lease_core::Moment;
 
 use super::md5;
 use super::operation::{Answer, Wanted};
-use crate::model::{AttributeValue, Data, Delivery, Error, Outcomes, Sent};
+use crate::model::{AttributeValue, Data, Delivery, Error, MoveStatus, MoveTask, Outcomes, Sent};
 
 /// The body of an answer. Members without a value are left out, as SQS leaves them out.
 pub(crate) fn answer(answer: &Answer, wanted: &Wanted) -> String {
@@ -22,6 +22,16 @@ pub(crate) fn answer(answer: &Answer, wanted: &Wanted) -> String {
             ("QueueUrls", (!urls.is_empty()).then(|| json!(urls))),
             ("NextToken", next.as_ref().map(|next| json!(next))),
         ]),
+        // The one list whose name begins in lower case.
+        Answer::Sources(urls, next) => {
+            object([("queueUrls", Some(json!(urls))), ("NextToken", next.as_ref().map(|next| json!(next)))])
+        }
+        Answer::MoveStarted(handle) => json!({ "TaskHandle": handle }),
+        Answer::MoveCancelled(moved) => json!({ "ApproximateNumberOfMessagesMoved": moved }),
+        Answer::Moves(tasks, origin) => {
+            let tasks: Vec<_> = tasks.iter().map(|task| move_task(task, *origin)).collect();
+            non_empty("Results", json!(tasks), tasks.len())
+        }
         Answer::Attributes(attributes) => non_empty("Attributes", json!(attributes), attributes.len()),
         Answer::Tags(tags) => non_empty("Tags", json!(tags), tags.len()),
         Answer::Sent(message) => Value::Object(sent(message)),
@@ -131,6 +141,23 @@ fn system_attributes(delivery: &Delivery, wanted: &Wanted) -> Map<String, Value>
     .filter(|(name, _)| wanted.wants_system(name))
     .filter_map(|(name, value)| Some((name.to_owned(), value?.into())))
     .collect()
+}
+
+fn move_task(task: &MoveTask, origin: Duration) -> Value {
+    let started =
+        u64::try_from((origin + task.started.since(Moment::ORIGIN)).as_millis()).unwrap_or(u64::MAX);
+    object([
+        // Only a task that can be cancelled has one.
+        ("TaskHandle", (task.status == MoveStatus::Running).then(|| json!(task.handle))),
+        ("Status", Some(json!(task.status.name()))),
+        ("SourceArn", Some(json!(task.source_arn))),
+        ("DestinationArn", task.destination_arn.as_ref().map(|arn| json!(arn))),
+        ("MaxNumberOfMessagesPerSecond", task.per_second.map(|rate| json!(rate))),
+        ("ApproximateNumberOfMessagesMoved", Some(json!(task.moved))),
+        ("ApproximateNumberOfMessagesToMove", Some(json!(task.to_move))),
+        ("FailureReason", task.failure.map(|reason| json!(reason))),
+        ("StartedTimestamp", Some(json!(started))),
+    ])
 }
 
 fn unix_millis(origin: Duration, at: Moment) -> String {

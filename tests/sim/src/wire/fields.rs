@@ -1,21 +1,29 @@
 use serde_json::{Map, Value};
 
-use crate::model::{Error, ErrorKind};
+use crate::model::{Error, ErrorKind, FractionalTimeout};
 
 /// The members of a JSON object, read as strictly as SQS reads them.
-pub(crate) struct Fields<'a>(&'a Map<String, Value>);
+pub(crate) struct Fields<'a> {
+    members: &'a Map<String, Value>,
+    fractions: FractionalTimeout,
+}
 
 impl<'a> Fields<'a> {
-    pub(crate) fn of(value: &'a Value) -> Result<Self, Error> {
+    pub(crate) fn of(value: &'a Value, fractions: FractionalTimeout) -> Result<Self, Error> {
         match value {
-            Value::Object(members) => Ok(Self(members)),
+            Value::Object(members) => Ok(Self { members, fractions }),
             other => Err(wrong(other, "a Structure")),
         }
     }
 
+    /// The members of a value inside this one, read as strictly.
+    pub(crate) fn inside(&self, value: &'a Value) -> Result<Self, Error> {
+        Self::of(value, self.fractions)
+    }
+
     /// A member; one that is `null` is absent.
     fn member(&self, name: &str) -> Option<&'a Value> {
-        self.0.get(name).filter(|value| !value.is_null())
+        self.members.get(name).filter(|value| !value.is_null())
     }
 
     pub(crate) fn string(&self, name: &str) -> Result<Option<&'a str>, Error> {
@@ -31,6 +39,15 @@ impl<'a> Fields<'a> {
             value.as_i64().and_then(|n| i32::try_from(n).ok()).ok_or_else(|| wrong(value, "an Integer"))
         };
         self.member(name).map(read).transpose()
+    }
+
+    /// A whole number of seconds, or one that is cut down to that where the settings say so.
+    pub(crate) fn timeout(&self, name: &str) -> Result<Option<i32>, Error> {
+        match self.member(name).and_then(Value::as_f64).filter(|secs| secs.fract() != 0.0) {
+            #[allow(clippy::cast_possible_truncation, reason = "that is the point, and it saturates")]
+            Some(secs) if self.fractions == FractionalTimeout::CutOff => Ok(Some(secs as i32)),
+            _ => self.integer(name),
+        }
     }
 
     pub(crate) fn list(&self, name: &str) -> Result<Option<&'a [Value]>, Error> {

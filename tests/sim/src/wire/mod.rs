@@ -8,4 +8,4 @@ mod operation;
 pub(crate) mod told;
 
 pub use operation::Action;
-pub(crate) use operation::{Answer, Request, Wanted, What};
+pub(crate) use operation::{Answer, Page, Request, Wanted, What};

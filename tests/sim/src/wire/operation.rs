@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use crate::model::{Change, Delivery, Entry, NewMessage, Outcomes, Receive, Sent};
+use crate::model::{Change, Delivery, Entry, MoveTask, NewMessage, Outcomes, Receive, Sent};
 
 macro_rules! actions {
     ($($name:ident,)*) => {
@@ -49,6 +50,10 @@ actions! {
     DeleteMessageBatch,
     ChangeMessageVisibility,
     ChangeMessageVisibilityBatch,
+    ListDeadLetterSourceQueues,
+    StartMessageMoveTask,
+    CancelMessageMoveTask,
+    ListMessageMoveTasks,
 }
 
 /// A request, decoded.
@@ -62,8 +67,12 @@ pub(crate) struct Request {
 /// What a request asks for, besides its queue.
 pub(crate) enum What {
     Create { attributes: Vec<(String, String)>, tags: BTreeMap<String, String> },
-    Url,
-    List { prefix: String, max: Option<usize>, after: Option<String> },
+    Url { owner: Option<String> },
+    List { prefix: String, page: Page },
+    Sources(Page),
+    StartMove { source: String, destination: Option<String>, per_second: Option<i32> },
+    CancelMove(String),
+    Moves(String, Option<i32>),
     DeleteQueue,
     Attributes { names: Vec<String> },
     SetAttributes(Vec<(String, String)>),
@@ -80,11 +89,21 @@ pub(crate) enum What {
     ChangeBatch(Vec<Entry<Change>>),
 }
 
+/// Which part of a list of URLs.
+pub(crate) struct Page {
+    pub(crate) max: Option<usize>,
+    pub(crate) after: Option<String>,
+}
+
 /// What SQS answers.
 pub(crate) enum Answer {
     Done,
     Url(String),
     Urls(Vec<String>, Option<String>),
+    Sources(Vec<String>, Option<String>),
+    MoveStarted(String),
+    MoveCancelled(u64),
+    Moves(Vec<MoveTask>, Duration),
     Attributes(BTreeMap<String, String>),
     Tags(BTreeMap<String, String>),
     Sent(Sent),

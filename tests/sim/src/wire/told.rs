@@ -79,6 +79,9 @@ fn event(event: &Event) -> Value {
             json!({ "event": "deleted", "delivery": delivery, "current": current })
         }
         Event::Moved { from, to } => json!({ "event": "moved", "from": **from, "to": **to }),
+        Event::Redriven { from, to, anew } => {
+            json!({ "event": "redriven", "from": **from, "to": **to, "anew": anew.to_string() })
+        }
         Event::LetGo { delivery } => json!({ "event": "let-go", "delivery": delivery }),
         Event::Crashed { delivery } => json!({ "event": "crashed", "delivery": delivery }),
         Event::Expired => json!({ "event": "expired" }),
