@@ -20,7 +20,7 @@ fn the_seeds_of_the_fuzz_target_reach_what_they_are_for() {
         "{handles}"
     );
     let queues = answered("queues");
-    assert_eq!(count(&queues, "HTTP/1.1 200"), 10, "{queues}");
+    assert_eq!(count(&queues, "HTTP/1.1 200"), 13, "{queues}");
     let faults = answered("faults");
     assert!(faults.contains("RequestThrottled") && faults.contains(r#""Code":"A""#), "{faults}");
     assert_eq!(count(&faults, "HTTP/1.1 4"), 2, "throttled, and a message that never was: {faults}");
