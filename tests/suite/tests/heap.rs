@@ -104,10 +104,11 @@ fn driven(leases: u32) -> isize {
             allocations < extensions * 2,
             "{leases}: {allocations} allocations for {extensions} extensions"
         );
-        let handles = 412 * leases as isize;
+        let leases = isize::try_from(leases).unwrap();
+        let handles = 412 * leases;
         let (steady, peak) = (Heap::counts().live - before - handles, Heap::peak() - before - handles);
         assert!(peak * 10 <= steady * 11, "{leases}: {peak} bytes at the peak, {steady} when steady");
-        let each = steady / leases as isize;
+        let each = steady / leases;
         assert!(each * 100 <= TASK * 70, "{leases}: {each} bytes per lease");
         drop(held);
         let left = Heap::counts().live - before;

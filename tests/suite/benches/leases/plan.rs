@@ -1,6 +1,9 @@
 //! What is run, how often, and what it is measured against.
 
-use crate::process::{Figures, apart, instructions};
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::process::{Figures, apart, figures_of, instructions};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
@@ -17,13 +20,31 @@ pub struct Plan {
     pub real: u32,
     /// Virtual seconds of w1 under valgrind.
     pub counted: u32,
+    /// Whether the AWS SDK is measured with it, which takes minutes to build.
+    pub end_to_end: bool,
 }
 
 impl Plan {
-    pub const WHOLE: Self =
-        Self { rounds: 5, leases: 120_000, seconds: 60, mixed: 900, seeds: 20, real: 2_500, counted: 15 };
-    pub const QUICK: Self =
-        Self { rounds: 3, leases: 12_000, seconds: 60, mixed: 120, seeds: 5, real: 1_000, counted: 15 };
+    pub const WHOLE: Self = Self {
+        rounds: 5,
+        leases: 120_000,
+        seconds: 60,
+        mixed: 900,
+        seeds: 20,
+        real: 2_500,
+        counted: 15,
+        end_to_end: true,
+    };
+    pub const QUICK: Self = Self {
+        rounds: 3,
+        leases: 12_000,
+        seconds: 60,
+        mixed: 120,
+        seeds: 5,
+        real: 1_000,
+        counted: 15,
+        end_to_end: false,
+    };
 }
 
 pub const VARIANTS: [&str; 4] = ["A", "B", "C", "ours"];
@@ -48,6 +69,7 @@ pub fn run(plan: Plan) -> Vec<Measured> {
         });
         all[place].rounds.push(figures);
     };
+    let end_to_end = if plan.end_to_end { end_to_end() } else { None };
     // What is the same every time, once.
     for variant in VARIANTS {
         eprintln!("{variant}: calls, bytes, instructions");
@@ -72,6 +94,12 @@ pub fn run(plan: Plan) -> Vec<Measured> {
                 note(variant, measure, apart(variant, "real", &[plan.leases, plan.real, workers]));
             }
         }
+        if let Some(program) = &end_to_end {
+            for variant in ["A", "ours"] {
+                let mut command = Command::new(program);
+                note(variant, "sdk", figures_of(command.args(["measure", variant]).args(END_TO_END)));
+            }
+        }
         for (measure, core, leases) in [
             ("1200", "core 1200", SMALLEST),
             ("12000", "core 12000", 12_000),
@@ -83,4 +111,20 @@ pub fn run(plan: Plan) -> Vec<Measured> {
         }
     }
     all
+}
+
+/// Leases, timeout and seconds with the SDK: 2 400 extensions a second, each a call of its own for A.
+const END_TO_END: [&str; 3] = ["12000", "10", "5"];
+
+/// The program that measures with the SDK, which a package without it cannot have; built where it is not yet.
+fn end_to_end() -> Option<PathBuf> {
+    eprintln!("building what measures with the AWS SDK");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["bench", "-q", "-p", "sqs-lease-tokio", "--bench", "end_to_end", "--", "where"]);
+    let output = command.output().ok().filter(|it| it.status.success());
+    if output.is_none() {
+        eprintln!("it cannot be built: nothing is measured with the SDK");
+    }
+    Some(String::from_utf8(output?.stdout).ok()?.trim().into())
 }

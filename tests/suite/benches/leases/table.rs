@@ -134,6 +134,7 @@ pub fn figures(all: &[Measured]) -> String {
         ("instructions", "instructions", "instructions"),
         ("CPU ns, real clock, one thread", "one thread", CPU),
         ("two workers", "two workers", CPU),
+        ("client CPU ns with the SDK", "sdk", CPU),
         ("heap B per lease", "heap", "heap per lease"),
         ("left when all are gone", "heap", "left per lease"),
         ("allocations per extension", "heap", "allocations per extension"),
