@@ -224,6 +224,11 @@ impl Lease {
         self.view().next()
     }
 
+    /// Whether a delete or a release was asked for.
+    pub fn is_settling(&self) -> bool {
+        self.view().is_settling()
+    }
+
     /// How and when it ended.
     pub fn ended(&self) -> Option<Ended> {
         self.view().ended()

@@ -30,6 +30,14 @@ struct Attempt {
     wanted_by: Time,
 }
 
+/// What an extension sent now would be.
+#[derive(Clone, Copy, Debug)]
+enum Plan {
+    Send { by: u32, is_final: bool },
+    NotBefore(Time),
+    NoGain,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Settle {
     Delete,
@@ -54,6 +62,24 @@ pub struct Asked {
     pub serial: u32,
     /// By when its answer is wanted.
     pub wanted_by: Time,
+    /// It carries the warning that the limit is near.
+    pub warns: bool,
+}
+
+/// What becomes of a settle that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// It is wanted now.
+    Taken,
+    /// Another was asked for before.
+    SecondSettle,
+    /// The lease is over, for this reason, since then.
+    TooLate {
+        /// Why.
+        reason: &'static str,
+        /// When.
+        at: Time,
+    },
 }
 
 /// The lease of one delivery, by the rules.
@@ -86,7 +112,8 @@ pub struct Reference {
     /// How many seconds less refusals have made the release.
     release_less: u32,
     delete_was_sent: bool,
-    stopped: bool,
+    /// Why it is over, and since when.
+    stopped: Option<(&'static str, Time)>,
     notices: VecDeque<Output>,
     serial: u32,
 }
@@ -128,12 +155,12 @@ impl Reference {
             settle_failures: 0,
             release_less: 0,
             delete_was_sent: false,
-            stopped: false,
+            stopped: None,
             notices: VecDeque::new(),
             serial: 0,
         };
         if timeout == 0 {
-            it.stop("zero-timeout");
+            it.stop("zero-timeout", received);
         }
         it
     }
@@ -177,20 +204,64 @@ impl Reference {
 
     /// Whether the lease is over.
     pub fn is_over(&self) -> bool {
+        self.stopped.is_some()
+    }
+
+    /// Why it is over, and since when.
+    pub fn ended(&self) -> Option<(&'static str, Time)> {
         self.stopped
+    }
+
+    /// How long it is held still.
+    pub fn remaining(&self, now: Time) -> Time {
+        if self.is_over() { 0 } else { (self.held_until() - self.seen.max(now)).max(0) }
+    }
+
+    /// Whether a delete or a release was asked for.
+    pub fn is_settling(&self) -> bool {
+        self.settle.is_some()
+    }
+
+    /// When it will be extended, by what, and whether that is the final extension.
+    pub fn next(&self) -> Option<(Time, u32, bool)> {
+        let mut at = self.due.filter(|_| self.extension_can_go())?.max(self.seen);
+        while !self.is_over() && at < self.held_until() {
+            match self.plan(at) {
+                Plan::Send { by, is_final } => return Some((at, by, is_final)),
+                Plan::NotBefore(later) if later > at => at = later,
+                Plan::NotBefore(_) | Plan::NoGain => return None,
+            }
+        }
+        None
     }
 
     // ---- Inputs -----------------------------------------------------------------------------------------
 
     /// Whether the answer of this call would still count.
     pub fn awaits(&self, serial: u32) -> bool {
-        !self.stopped && [self.in_flight, self.settling].into_iter().flatten().any(|it| it.serial == serial)
+        !self.is_over() && [self.in_flight, self.settling].into_iter().flatten().any(|it| it.serial == serial)
     }
 
     /// An input at `now`: `None` where it finds the lease over.
     fn enter(&mut self, now: Time) -> Option<Time> {
         self.seen = self.seen.max(now);
-        (!self.stopped && self.seen <= self.held_until()).then_some(self.seen)
+        if self.seen > self.held_until() {
+            self.run_out();
+        }
+        (!self.is_over()).then_some(self.seen)
+    }
+
+    /// A settle is asked for.
+    fn wish(&mut self, now: Time, grant: impl FnOnce(&mut Self, Time)) -> Wish {
+        let Some(now) = self.enter(now) else {
+            let (reason, at) = self.stopped.expect("it is over");
+            return Wish::TooLate { reason, at };
+        };
+        if self.settle.is_some() {
+            return Wish::SecondSettle;
+        }
+        grant(self, now);
+        Wish::Taken
     }
 
     /// The answer of a call.
@@ -204,28 +275,24 @@ impl Reference {
     }
 
     /// The user wants the message deleted.
-    pub fn delete(&mut self, now: Time) {
-        let Some(now) = self.enter(now) else { return };
-        if self.settle.is_none() {
-            self.settle = Some(Settle::Delete);
-            self.settle_due = Some(now);
-        }
+    pub fn delete(&mut self, now: Time) -> Wish {
+        self.wish(now, |it, now| {
+            it.settle = Some(Settle::Delete);
+            it.settle_due = Some(now);
+        })
     }
 
     /// The user wants the message back in the queue.
-    pub fn release(&mut self, after: u32, now: Time) {
-        let Some(now) = self.enter(now) else { return };
-        if self.settle.is_none() {
-            self.settle = Some(Settle::Release(after));
-            self.settle_due = Some(now);
-        }
+    pub fn release(&mut self, after: u32, now: Time) -> Wish {
+        self.wish(now, |it, now| {
+            it.settle = Some(Settle::Release(after));
+            it.settle_due = Some(now);
+        })
     }
 
     /// The user lets go.
-    pub fn leave(&mut self, now: Time) {
-        if self.enter(now).is_some() && self.settle.is_none() {
-            self.stop("left");
-        }
+    pub fn leave(&mut self, now: Time) -> Wish {
+        self.wish(now, |it, now| it.stop("left", now))
     }
 
     /// The user wants extensions of this length.
@@ -250,6 +317,9 @@ impl Reference {
         self.wall -= gap;
         self.limit -= gap;
         self.end -= gap;
+        if let Some((_, at)) = &mut self.stopped {
+            *at -= gap;
+        }
         for due in [&mut self.due, &mut self.settle_due].into_iter().flatten() {
             *due -= gap;
         }
@@ -268,12 +338,11 @@ impl Reference {
         let mut out = Vec::new();
         loop {
             out.extend(self.notices.drain(..).map(|notice| (notice, None)));
-            if self.stopped {
+            if self.is_over() {
                 return out;
             }
             if now >= self.held_until() {
-                let at_limit = self.held_until() == self.limit || self.spent;
-                self.stop(if at_limit { "limit" } else { "expired" });
+                self.run_out();
             } else if self.in_flight.is_some_and(|it| it.wanted_by <= now) {
                 self.extension_answered(Err(Failure::Transient), now);
             } else if self.settling.is_some_and(|it| it.wanted_by <= now) {
@@ -293,7 +362,7 @@ impl Reference {
         if !self.notices.is_empty() {
             return Some(self.seen);
         }
-        if self.stopped {
+        if self.is_over() {
             return None;
         }
         let mut first = self.held_until();
@@ -309,9 +378,17 @@ impl Reference {
         Some(first)
     }
 
-    fn stop(&mut self, reason: &'static str) {
-        self.stopped = true;
-        self.notices.push_back(Output::Stop(reason));
+    fn stop(&mut self, reason: &'static str, at: Time) {
+        if self.stopped.is_none() {
+            self.stopped = Some((reason, at));
+            self.notices.push_back(Output::Stop(reason));
+        }
+    }
+
+    /// It ended at *held until*, however late that is noticed.
+    fn run_out(&mut self) {
+        let at_limit = self.held_until() == self.limit || self.spent;
+        self.stop(if at_limit { "limit" } else { "expired" }, self.held_until());
     }
 
     fn extension_can_go(&self) -> bool {
@@ -334,28 +411,44 @@ impl Reference {
         Attempt { serial: self.serial, sent: now, by, is_final, counts: self.extension, wanted_by }
     }
 
-    fn send_extension(&mut self, now: Time) -> Option<(Output, Option<Asked>)> {
+    /// What an extension sent at `now` would be.
+    fn plan(&self, now: Time) -> Plan {
         let room = (self.limit - now) / SEC;
         let is_ordinary = Time::from(self.extension) <= room;
-        let no_gain = self.limit - self.end < SEC || (!is_ordinary && now + room * SEC - self.end < SEC);
-        if no_gain {
-            self.spent = true;
-            self.due = None;
-            let is_first = !self.warned_limit;
-            self.warned_limit = true;
-            return is_first.then_some((Output::WarnLimit, None));
+        if self.limit - self.end < SEC || (!is_ordinary && now + room * SEC - self.end < SEC) {
+            Plan::NoGain
+        } else if !is_ordinary {
+            Plan::Send { by: u32::try_from(room).expect("at most 12 hours"), is_final: true }
+        } else if now + secs(self.extension) <= self.end {
+            Plan::NotBefore(self.end - secs(self.extension) / 2)
+        } else {
+            Plan::Send { by: self.extension, is_final: false }
         }
-        if is_ordinary && now + secs(self.extension) <= self.end {
-            self.due = Some(self.end - secs(self.extension) / 2);
-            return None;
+    }
+
+    fn send_extension(&mut self, now: Time) -> Option<(Output, Option<Asked>)> {
+        match self.plan(now) {
+            Plan::NoGain => {
+                self.spent = true;
+                self.due = None;
+                let is_first = !self.warned_limit;
+                self.warned_limit = true;
+                is_first.then_some((Output::WarnLimit, None))
+            }
+            Plan::NotBefore(later) => {
+                self.due = Some(later);
+                None
+            }
+            Plan::Send { by, is_final } => {
+                let attempt = self.attempt(by, is_final, now);
+                let warns = is_final && !self.warned_limit;
+                self.warned_limit |= is_final;
+                self.in_flight = Some(attempt);
+                self.due = None;
+                let output = if is_final { Output::Final(by) } else { Output::Extend(by) };
+                Some((output, Some(Asked { warns, ..asked(About::Extension, attempt) })))
+            }
         }
-        let by = if is_ordinary { self.extension } else { u32::try_from(room).expect("at most 12 hours") };
-        let attempt = self.attempt(by, !is_ordinary, now);
-        self.warned_limit |= !is_ordinary;
-        self.in_flight = Some(attempt);
-        self.due = None;
-        let output = if is_ordinary { Output::Extend(by) } else { Output::Final(by) };
-        Some((output, Some(asked(About::Extension, attempt))))
     }
 
     fn send_settle(&mut self, now: Time) -> (Output, Option<Asked>) {
@@ -382,5 +475,5 @@ fn secs(secs: u32) -> Time {
 }
 
 fn asked(about: About, attempt: Attempt) -> Asked {
-    Asked { about, serial: attempt.serial, wanted_by: attempt.wanted_by }
+    Asked { about, serial: attempt.serial, wanted_by: attempt.wanted_by, warns: false }
 }

@@ -243,6 +243,13 @@ impl Run {
             (Kind::Settle, Ok(())) => "settled".to_owned(),
             (Kind::Settle, Err(failure)) => format!("settle-fail {failure}"),
         };
+        let subject: &dyn Subject = &self.reference;
+        let expected = subject.awaits(reference);
+        for ((with, subject), call) in self.others.iter().zip([lease, set]) {
+            if subject.awaits(call) != expected {
+                return Err(format!("{}# {with:?} does not agree whether {text} counts", self.text));
+            }
+        }
         let text = if old == 0 { text } else { format!("# {text}, for the call {old} before the last") };
         self.line(self.now, &text);
         let now = Moment::from_nanos(self.now);
@@ -256,10 +263,13 @@ impl Run {
 
     fn want(&mut self, text: &str, want: Want, now: Moment) -> Result<(), String> {
         self.line(self.now, text);
-        let subject: &mut dyn Subject = &mut self.reference;
-        subject.want(want, now);
-        for (_, subject) in &mut self.others {
-            subject.want(want, now);
+        let reference: &mut dyn Subject = &mut self.reference;
+        let expected = reference.want(want, now);
+        for (with, subject) in &mut self.others {
+            let said = subject.want(want, now);
+            if said != expected {
+                return Err(format!("{}# {with:?} says {said:?}, not {expected:?}", self.text));
+            }
         }
         self.drive()
     }
@@ -282,7 +292,7 @@ impl Run {
                 let (came, expected) = (told(came), told(&expected));
                 return Err(format!("{}# {with:?}: {came:?}, not {expected:?}", self.text));
             }
-            let (theirs, ours) = (subject.look(), Subject::look(&self.reference));
+            let (theirs, ours) = (subject.look(now), Subject::look(&self.reference, now));
             if theirs != ours {
                 return Err(format!("{}# {with:?} is {theirs:?}, not {ours:?}", self.text));
             }
@@ -308,9 +318,12 @@ impl Run {
     }
 }
 
-/// What can be compared.
-fn told(drained: &[Drained]) -> Vec<(crate::transcript::Output, Option<(Kind, Moment)>)> {
-    drained.iter().map(|it| (it.output, it.call.map(|(kind, _, until)| (kind, until)))).collect()
+/// What can be compared: the output, whether it warns, and by when an answer is wanted.
+type Told = (crate::transcript::Output, bool, Option<(Kind, Moment)>);
+
+fn told(drained: &[Drained]) -> Vec<Told> {
+    let call = |it: &Drained| it.call.map(|(kind, _, until)| (kind, until));
+    drained.iter().map(|it| (it.output, it.warns, call(it))).collect()
 }
 
 fn failure(bytes: &mut Bytes<'_>) -> Failure {

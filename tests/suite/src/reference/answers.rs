@@ -29,7 +29,7 @@ impl Reference {
             if self.delete_was_sent {
                 self.due = None;
             } else {
-                self.stop("refused");
+                self.stop("refused", now);
             }
             return;
         }
@@ -53,12 +53,12 @@ impl Reference {
         let attempt = self.settling.take().expect("it was in flight");
         let is_release = matches!(self.settle, Some(Settle::Release(_)));
         let Err(failure) = answer else {
-            self.stop(if is_release { "released" } else { "deleted" });
+            self.stop(if is_release { "released" } else { "deleted" }, now);
             return;
         };
         match failure {
             Failure::Gone => {
-                self.stop("refused");
+                self.stop("refused", now);
                 return;
             }
             Failure::Transient if is_release => self.end = self.end.min(attempt.sent + secs(attempt.by)),

@@ -129,11 +129,12 @@ impl<'a> Player<'a> {
     fn input(&mut self, input: Input, at: u64) {
         let now = moment(at);
         match input {
-            Input::Extension(by) => self.lease.want(Want::Extension(by), now),
-            Input::Delete => self.lease.want(Want::Delete, now),
-            Input::Release(after) => self.lease.want(Want::Release(after), now),
-            Input::Leave => self.lease.want(Want::Leave, now),
-            Input::Gap(gap) => self.lease.want(Want::Gap(gap), now),
+            // A settle that comes too late, or second, is refused; a transcript asserts that nothing follows.
+            Input::Extension(by) => _ = self.lease.want(Want::Extension(by), now),
+            Input::Delete => _ = self.lease.want(Want::Delete, now),
+            Input::Release(after) => _ = self.lease.want(Want::Release(after), now),
+            Input::Leave => _ = self.lease.want(Want::Leave, now),
+            Input::Gap(gap) => _ = self.lease.want(Want::Gap(gap), now),
             Input::Answer(answer) => {
                 if let Some(call) = self.extension {
                     self.answer(call, answer, at);

@@ -2,11 +2,11 @@ use std::time::Duration;
 
 use sqs_lease_core::{
     Action, Answer, Ask, AttemptId, CallId, Event, Failure, Lease, LeaseKey, LeaseSet, Moment, Policy,
-    Received, SetPolicy, Visibility,
+    Received, SetPolicy, SettleError, Visibility,
 };
 
 use super::{Output, Settings, With};
-use crate::reference::{About, Reference, Time};
+use crate::reference::{About, Reference, Time, Wish};
 
 /// A lease of the kind that is to be played on.
 pub(crate) fn new(settings: &Settings, received_at: Moment, with: With) -> Box<dyn Subject> {
@@ -37,17 +37,39 @@ pub(crate) trait Subject {
     fn wake_up(&self) -> Option<Moment>;
     fn awaits(&self, call: CallRef) -> bool;
     fn answer(&mut self, call: CallRef, answer: Result<(), Failure>, now: Moment);
-    fn want(&mut self, want: Want, now: Moment);
-    /// What is known of it, while it is held.
-    fn look(&self) -> Option<Look>;
+    fn want(&mut self, want: Want, now: Moment) -> Said;
+    /// What is known of it: while it is held, or how it ended.
+    fn look(&self, now: Moment) -> Look;
+}
+
+/// What is said to a wish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    Taken,
+    AlreadySettling,
+    Ended { reason: &'static str, at: Moment },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
-    pub(crate) held_until: Moment,
-    pub(crate) end: Moment,
-    pub(crate) limit: Moment,
-    pub(crate) timeout: u32,
+pub(crate) enum Look {
+    Running {
+        held_until: Moment,
+        end: Moment,
+        limit: Moment,
+        timeout: u32,
+        remaining: Duration,
+        is_held: bool,
+        is_settling: bool,
+        /// When it will be extended, by what, and whether that is the final one.
+        next: Option<(Moment, u32, bool)>,
+    },
+    Ended {
+        reason: &'static str,
+        at: Moment,
+        /// What is left, and whether it is held.
+        remaining: Duration,
+        is_held: bool,
+    },
 }
 
 /// One output, and the call that it makes if it makes one.
@@ -55,6 +77,8 @@ pub(crate) struct Look {
 pub(crate) struct Drained {
     pub(crate) output: Output,
     pub(crate) call: Option<(Kind, CallRef, Moment)>,
+    /// The call carries the warning that the limit is near.
+    pub(crate) warns: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +104,21 @@ pub(crate) enum Want {
 }
 
 impl Subject for Lease {
-    fn look(&self) -> Option<Look> {
-        let (held_until, end, limit) = (self.held_until(), self.end(), self.limit());
-        let timeout = self.timeout().secs();
-        self.ended().is_none().then_some(Look { held_until, end, limit, timeout })
+    fn look(&self, now: Moment) -> Look {
+        let (remaining, is_held) = (self.remaining(now), self.is_held(now));
+        match self.ended() {
+            Some(ended) => Look::Ended { reason: ended.reason.as_str(), at: ended.at, remaining, is_held },
+            None => Look::Running {
+                held_until: self.held_until(),
+                end: self.end(),
+                limit: self.limit(),
+                timeout: self.timeout().secs(),
+                remaining,
+                is_held,
+                is_settling: self.is_settling(),
+                next: self.next().map(|it| (it.at, it.by.secs(), it.is_final)),
+            },
+        }
     }
 
     fn drain(&mut self, now: Moment) -> Vec<Drained> {
@@ -104,9 +139,8 @@ impl Subject for Lease {
         }
     }
 
-    fn want(&mut self, want: Want, now: Moment) {
-        // A settle that comes too late, or second, is refused; a transcript asserts that nothing follows.
-        let _ = match want {
+    fn want(&mut self, want: Want, now: Moment) -> Said {
+        said(match want {
             Want::Extension(by) => {
                 self.extend(by, now).expect("checked when the transcript was read");
                 Ok(())
@@ -118,7 +152,16 @@ impl Subject for Lease {
                 self.handle_gap(gap, now);
                 Ok(())
             }
-        };
+        })
+    }
+}
+
+fn said(result: Result<(), SettleError>) -> Said {
+    match result {
+        Ok(()) => Said::Taken,
+        Err(SettleError::AlreadySettling) => Said::AlreadySettling,
+        Err(SettleError::Ended(ended)) => Said::Ended { reason: ended.reason.as_str(), at: ended.at },
+        Err(other) => unreachable!("it is there, and yet: {other}"),
     }
 }
 
@@ -130,17 +173,24 @@ fn drained(action: Action) -> Drained {
         Action::Extend(it) => {
             let by = it.by.secs();
             let output = if it.is_final { Output::Final(by) } else { Output::Extend(by) };
-            Drained { output, call: call(Kind::Extension, it.attempt) }
+            Drained { output, call: call(Kind::Extension, it.attempt), warns: it.warns }
         }
-        Action::Delete(attempt) => Drained { output: Output::Delete, call: call(Kind::Settle, attempt) },
+        Action::Delete(attempt) => {
+            Drained { output: Output::Delete, call: call(Kind::Settle, attempt), warns: false }
+        }
         Action::Release { attempt, after } => {
-            Drained { output: Output::Release(after.secs()), call: call(Kind::Settle, attempt) }
+            let call = call(Kind::Settle, attempt);
+            Drained { output: Output::Release(after.secs()), call, warns: false }
         }
-        Action::WarnLimit => Drained { output: Output::WarnLimit, call: None },
-        Action::WarnDenied => Drained { output: Output::WarnDenied, call: None },
-        Action::Stop(reason) => Drained { output: Output::Stop(reason.as_str()), call: None },
+        Action::WarnLimit => notice(Output::WarnLimit),
+        Action::WarnDenied => notice(Output::WarnDenied),
+        Action::Stop(reason) => notice(Output::Stop(reason.as_str())),
         other => unreachable!("a transcript has no word for {other:?}"),
     }
+}
+
+fn notice(output: Output) -> Drained {
+    Drained { output, call: None, warns: false }
 }
 
 /// A set that holds one lease.
@@ -158,11 +208,22 @@ impl SetOfOne {
 }
 
 impl Subject for SetOfOne {
-    fn look(&self) -> Option<Look> {
+    fn look(&self, now: Moment) -> Look {
         let view = self.set.lease(self.key).expect("it is never removed");
-        let (held_until, end, limit) = (view.held_until(), view.end(), view.limit());
-        let timeout = view.timeout().secs();
-        view.ended().is_none().then_some(Look { held_until, end, limit, timeout })
+        let (remaining, is_held) = (view.remaining(now), view.is_held(now));
+        match view.ended() {
+            Some(ended) => Look::Ended { reason: ended.reason.as_str(), at: ended.at, remaining, is_held },
+            None => Look::Running {
+                held_until: view.held_until(),
+                end: view.end(),
+                limit: view.limit(),
+                timeout: view.timeout().secs(),
+                remaining,
+                is_held,
+                is_settling: view.is_settling(),
+                next: view.next().map(|it| (it.at, it.by.secs(), it.is_final)),
+            },
+        }
     }
 
     fn drain(&mut self, now: Moment) -> Vec<Drained> {
@@ -185,7 +246,9 @@ impl Subject for SetOfOne {
                 Ask::Delete => (Output::Delete, Kind::Settle),
                 other => unreachable!("a transcript has no word for {other:?}"),
             };
-            drained.push(Drained { output, call: Some((kind, CallRef::Call(call.id), call.answer_by)) });
+            let warns = matches!(entry.ask, Ask::Extend { warns: true, .. });
+            let call = Some((kind, CallRef::Call(call.id), call.answer_by));
+            drained.push(Drained { output, call, warns });
         }
     }
 
@@ -203,9 +266,8 @@ impl Subject for SetOfOne {
         }
     }
 
-    fn want(&mut self, want: Want, now: Moment) {
-        // As above.
-        let _ = match want {
+    fn want(&mut self, want: Want, now: Moment) -> Said {
+        said(match want {
             Want::Extension(by) => {
                 self.set.extend(self.key, by, now).expect("checked when the transcript was read");
                 Ok(())
@@ -217,7 +279,7 @@ impl Subject for SetOfOne {
                 self.set.handle_gap(gap, now);
                 Ok(())
             }
-        };
+        })
     }
 }
 
@@ -229,18 +291,32 @@ fn told(event: Event) -> Option<Drained> {
         Event::Stopped { ended, .. } => Output::Stop(ended.reason.as_str()),
         _ => return None,
     };
-    Some(Drained { output, call: None })
+    Some(notice(output))
 }
 
 impl Subject for Reference {
-    fn look(&self) -> Option<Look> {
-        let [held_until, end, limit] = [self.held_until(), self.end(), self.limit()].map(moment);
-        (!self.is_over()).then_some(Look { held_until, end, limit, timeout: self.timeout() })
+    fn look(&self, now: Moment) -> Look {
+        let remaining = Duration::from_nanos(moment(self.remaining(time(now))).as_nanos());
+        let is_held = !remaining.is_zero();
+        match self.ended() {
+            Some((reason, at)) => Look::Ended { reason, at: moment(at), remaining, is_held },
+            None => Look::Running {
+                held_until: moment(self.held_until()),
+                end: moment(self.end()),
+                limit: moment(self.limit()),
+                timeout: self.timeout(),
+                remaining,
+                is_held,
+                is_settling: self.is_settling(),
+                next: self.next().map(|(at, by, is_final)| (moment(at), by, is_final)),
+            },
+        }
     }
 
     fn drain(&mut self, now: Moment) -> Vec<Drained> {
         let called = |(output, asked): (Output, Option<crate::reference::Asked>)| Drained {
             output,
+            warns: asked.is_some_and(|asked| asked.warns),
             call: asked.map(|asked| {
                 let kind = match asked.about {
                     About::Extension => Kind::Extension,
@@ -266,17 +342,25 @@ impl Subject for Reference {
         }
     }
 
-    fn want(&mut self, want: Want, now: Moment) {
+    fn want(&mut self, want: Want, now: Moment) -> Said {
         let now = time(now);
-        match want {
-            Want::Extension(by) => self.extend(by.secs(), now),
+        let answer = match want {
+            Want::Extension(by) => {
+                self.extend(by.secs(), now);
+                Wish::Taken
+            }
             Want::Delete => self.delete(now),
             Want::Release(after) => self.release(after.secs(), now),
             Want::Leave => self.leave(now),
             Want::Gap(gap) => {
-                let gap = Time::try_from(gap.as_nanos()).expect("of this world");
-                self.gap(gap, now);
+                self.gap(Time::try_from(gap.as_nanos()).expect("of this world"), now);
+                Wish::Taken
             }
+        };
+        match answer {
+            Wish::Taken => Said::Taken,
+            Wish::SecondSettle => Said::AlreadySettling,
+            Wish::TooLate { reason, at } => Said::Ended { reason, at: moment(at) },
         }
     }
 }
