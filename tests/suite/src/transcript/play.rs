@@ -3,7 +3,7 @@ use std::time::Duration;
 use sqs_lease_core::{Failure, Moment};
 
 use super::parse::Input;
-use super::subject::{self, CallRef, Kind, Subject, Want};
+use super::subject::{self, CallRef, Kind, Look, Subject, Want};
 use super::{Disagreement, Said, Transcript, With};
 
 /// Plays a transcript and says where it disagrees.
@@ -177,7 +177,9 @@ impl<'a> Player<'a> {
                 }
             }
         }
-        self.limit = self.lease.look().map_or(self.limit, |look| nanos(look.limit));
+        if let Look::Running { limit, .. } = self.lease.look(now) {
+            self.limit = nanos(limit);
+        }
         let offered = self.lease.wake_up();
         assert!(offered.is_none_or(|wake| wake > now), "drained at {now}, and {offered:?} is offered again");
     }
