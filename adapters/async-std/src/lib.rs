@@ -57,8 +57,8 @@ pub use aws_sdk_sqs;
 pub use sqs_lease_driver as driver;
 pub use sqs_lease_driver::{
     BackOff, Consumer, ConsumerError, ConsumerOptions, ConsumerOptionsError, Delivery, Failure, Keeper,
-    LateDelete, Loss, Moment, OnDrop, OnFailure, Policy, PolicyError, Report, SetPolicy, SetPolicyError,
-    SettleError, Shutdown, Stats, StopReason, Stopper, Visibility, VisibilityError,
+    LastReceive, LateDelete, Loss, Moment, OnDrop, OnFailure, Policy, PolicyError, Report, SetPolicy,
+    SetPolicyError, SettleError, Shutdown, Stats, StopReason, Stopper, Visibility, VisibilityError,
 };
 pub use sqs_lease_sqs::{LeaseQueue, OpenError, Options, OptionsError, ReceiveError, SqsQueue, in_one_line};
 
@@ -149,6 +149,24 @@ pub async fn open(
 }
 
 /// A consumer of a queue; [run](Consumer::run) it. Each handler is a task of async-std's global executor.
+///
+/// A handler that blocks its thread belongs into `async_std::task::spawn_blocking`: the executor may have only one.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use sqs_lease_async_std::{ConsumerOptions, LeaseQueue, Shutdown};
+///
+/// # async fn example(queue: LeaseQueue) -> Result<(), Box<dyn std::error::Error>> {
+/// let consumer = sqs_lease_async_std::consumer(queue, ConsumerOptions::new().concurrency(20)?, |delivery| async move {
+///     println!("{:?}, held for {:?}", delivery.message().body(), delivery.remaining());
+///     Ok::<(), std::io::Error>(())
+/// });
+/// let stopper = consumer.stopper();
+/// // Elsewhere, at a signal: stopper.shutdown(Shutdown::ReleaseUnstarted, Duration::from_secs(30))
+/// println!("{}", consumer.run().await?);
+/// # Ok(())
+/// # }
+/// ```
 pub fn consumer<F, E>(
     queue: LeaseQueue,
     options: ConsumerOptions,

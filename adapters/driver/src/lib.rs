@@ -34,6 +34,7 @@
 //! resolves when the loop wakes next.
 #![forbid(unsafe_code)]
 
+mod arrival;
 mod consumer;
 mod delivery;
 mod drive;

@@ -49,6 +49,11 @@ impl NoRuntime {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// Sleeps for a while.
+    pub fn sleep(&self, time: Duration) -> impl Future<Output = ()> + Send + use<> {
+        futures_timer::Delay::new(time.min(FOREVER))
+    }
 }
 
 /// What the timer cannot represent is far enough.
@@ -60,7 +65,7 @@ impl Runtime for NoRuntime {
     }
 
     fn sleep_until(&self, at: Moment) -> impl Future<Output = ()> + Send + use<> {
-        futures_timer::Delay::new((at - self.now()).min(FOREVER))
+        self.sleep(at - self.now())
     }
 }
 

@@ -9,6 +9,9 @@ pub enum OptionsError {
     /// A receive that would wait longer than SQS allows, or for a fraction of a second.
     #[error("a wait of {0:?} is out of range: SQS takes whole seconds from 0 to 20")]
     Wait(Duration),
+    /// A redrive policy that SQS would not take.
+    #[error("a maxReceiveCount of {0} is out of range: SQS takes 1 to 1000")]
+    MaxReceiveCount(u32),
 }
 
 /// Why a queue could not be opened.
@@ -40,6 +43,9 @@ pub enum OpenError {
         /// What SQS said.
         error: String,
     },
+    /// The SDK client panicked. Its own HTTP client and timers do outside a Tokio runtime.
+    #[error("the SDK client panicked ({0}): its own HTTP client and sleep need a Tokio runtime")]
+    ClientPanicked(String),
     /// The visibility timeout was not named and could not be read.
     #[error(
         "the visibility timeout of {queue_url} is neither named nor readable ({error}): name it with \
@@ -55,7 +61,7 @@ pub enum OpenError {
 
 /// Why a receive failed. Its text is one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot receive from {queue_url} ({error})")]
+#[error("cannot receive from {queue_url} ({error}){}", needed(*action))]
 #[non_exhaustive]
 pub struct ReceiveError {
     /// The queue.
@@ -63,8 +69,14 @@ pub struct ReceiveError {
     /// What it means: [`Failure::Transient`] and [`Failure::Throttled`] are worth another try, the others need a
     /// person.
     pub failure: Failure,
+    /// The IAM action that is missing, where SQS says that access is denied.
+    pub action: Option<&'static str>,
     /// What SQS, or the network, said.
     pub error: String,
+}
+
+fn needed(action: Option<&str>) -> String {
+    action.map_or_else(String::new, |action| format!(": these credentials need {action}"))
 }
 
 impl ReceiveError {

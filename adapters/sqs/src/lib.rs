@@ -19,7 +19,8 @@
 //! # Permissions
 //!
 //! `sqs:ReceiveMessage`, `sqs:DeleteMessage`, `sqs:ChangeMessageVisibility`, and `sqs:GetQueueAttributes` unless
-//! the visibility timeout is named.
+//! the visibility timeout is named. With a named one it is asked once whether there is a redrive policy, and does
+//! without where that is not allowed.
 #![forbid(unsafe_code)]
 
 mod calls;
@@ -27,6 +28,7 @@ mod error;
 mod open;
 mod read;
 mod receive;
+mod redrive;
 mod source;
 mod timeout;
 

@@ -7,6 +7,7 @@ use sqs_lease_driver::{Keeper, OnDrop, Policy, Runtime, SetPolicy, Settings, Vis
 
 use crate::calls::SqsQueue;
 use crate::error::{OpenError, OptionsError};
+use crate::redrive::Redrive;
 use crate::timeout::Timeout;
 
 /// A queue of Amazon SQS whose deliveries are kept from the receive on.
@@ -21,6 +22,7 @@ pub(crate) struct Inner {
     pub(crate) queue: SqsQueue,
     pub(crate) keeper: Keeper,
     pub(crate) timeout: Timeout,
+    pub(crate) redrive: Redrive,
     pub(crate) wait: Duration,
 }
 
@@ -30,6 +32,7 @@ pub(crate) struct Inner {
 pub struct Options {
     settings: Settings,
     visibility_timeout: Option<Visibility>,
+    max_receive_count: Option<u32>,
     wait: Duration,
 }
 
@@ -39,7 +42,12 @@ const LONGEST_WAIT: Duration = Duration::from_secs(20);
 impl Options {
     /// The queue's own visibility timeout, long polls of 20 s, the default policy.
     pub fn new() -> Self {
-        Self { settings: Settings::new(), visibility_timeout: None, wait: LONGEST_WAIT }
+        Self {
+            settings: Settings::new(),
+            visibility_timeout: None,
+            max_receive_count: None,
+            wait: LONGEST_WAIT,
+        }
     }
 
     /// The visibility timeout to ask for with every receive; by default the queue's own, which takes the
@@ -47,6 +55,19 @@ impl Options {
     #[must_use]
     pub fn visibility_timeout(self, timeout: Visibility) -> Self {
         Self { visibility_timeout: Some(timeout), ..self }
+    }
+
+    /// `maxReceiveCount` of the queue's redrive policy; by default it is read from the queue where
+    /// `sqs:GetQueueAttributes` is allowed. With it a loss and a shutdown say that a message goes to the dead-letter
+    /// queue.
+    ///
+    /// # Errors
+    /// Not 1 to 1000, the range that SQS takes.
+    pub fn max_receive_count(self, max_receive_count: u32) -> Result<Self, OptionsError> {
+        if !(1..=1000).contains(&max_receive_count) {
+            return Err(OptionsError::MaxReceiveCount(max_receive_count));
+        }
+        Ok(Self { max_receive_count: Some(max_receive_count), ..self })
     }
 
     /// How long a receive waits for a message: whole seconds, 0 to 20; by default 20.
@@ -107,7 +128,8 @@ impl LeaseQueue {
     ///
     /// # Errors
     /// The visibility timeout is not named, and cannot be read or there is no such queue. With a named timeout nothing
-    /// is read here: a wrong URL shows at the first receive.
+    /// is read here: a wrong URL shows at the first receive. Or the client panicked, as the SDK's own HTTP client does
+    /// outside a Tokio runtime ([`check_off_tokio`] tells before).
     pub async fn open(
         client: Client,
         queue_url: impl Into<Arc<str>>,
@@ -115,9 +137,10 @@ impl LeaseQueue {
         runtime: impl Runtime,
     ) -> Result<Self, OpenError> {
         let queue = SqsQueue::new(client, queue_url);
-        let timeout = Timeout::open(options.visibility_timeout, &queue, runtime.now()).await?;
+        let redrive = Redrive::new(options.max_receive_count, queue.queue_url());
+        let timeout = Timeout::open(options.visibility_timeout, &queue, &redrive, runtime.now()).await?;
         let keeper = Keeper::new(queue.clone(), runtime, options.settings);
-        Ok(Self { inner: Arc::new(Inner { queue, keeper, timeout, wait: options.wait }) })
+        Ok(Self { inner: Arc::new(Inner { queue, keeper, timeout, redrive, wait: options.wait }) })
     }
 
     /// What keeps its deliveries.

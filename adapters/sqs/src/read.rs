@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::Write;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
 
 use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::types::BatchResultErrorEntry;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use futures_util::FutureExt;
 use sqs_lease_driver::{Failure, Refusal, Scope};
 
 /// What a failed call means for the leases in it.
@@ -67,6 +70,15 @@ pub(crate) fn entry_refusal(entry: &BatchResultErrorEntry) -> Refusal {
     let text = entry.message().unwrap_or_default();
     let failure = Failure::read(Scope::Entry, Some(status), Some(entry.code()), text);
     Refusal::new(failure, Cow::Owned(entry.code().to_owned()))
+}
+
+/// Awaits a call of the SDK; a panic of its client is an error with the panic's text.
+pub(crate) async fn unpanicked<F: Future>(call: F) -> Result<F::Output, String> {
+    AssertUnwindSafe(call).catch_unwind().await.map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|it| (*it).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        text.unwrap_or_else(|| "without a text".to_owned()).lines().collect::<Vec<_>>().join("; ")
+    })
 }
 
 /// What aws-config says and what stands in its place.

@@ -2,14 +2,16 @@ use std::time::Duration;
 
 use aws_sdk_sqs::Config;
 use aws_sdk_sqs::config::timeout::TimeoutConfig;
+use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
-use sqs_lease_driver::{Delivery, Failure, Moment, Queue, Receipt, Received, Scope, Visibility};
+use futures_util::future::join;
+use sqs_lease_driver::{Delivery, Failure, Queue, Receipt, Received, Scope};
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
 
 use crate::error::ReceiveError;
 use crate::open::LeaseQueue;
-use crate::read::{in_one_line, refusal};
+use crate::read::{in_one_line, refusal, unpanicked};
 
 /// How long an answer may take beyond the time that SQS was asked to wait.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -39,12 +41,13 @@ impl LeaseQueue {
     /// # Errors
     /// `max` out of range, no such queue, no permission, or no answer. See [`ReceiveError::is_transient`].
     pub async fn receive_up_to(&self, max: u8) -> Result<Vec<Delivery<Message>>, ReceiveError> {
-        let failed = |failure, error| ReceiveError { queue_url: self.queue_url().to_owned(), failure, error };
+        let queue_url = || self.queue_url().to_owned();
+        let failed = |failure, error| ReceiveError { queue_url: queue_url(), failure, action: None, error };
         if !(1..=BATCH).contains(&max) {
             return Err(failed(Failure::Denied, format!("{max} messages were asked for: SQS gives 1 to 10")));
         }
         let inner = &*self.inner;
-        let timeout = inner.timeout.in_force(&inner.queue, inner.keeper.now()).await;
+        let timeout = inner.timeout.in_force(&inner.queue, &inner.redrive, inner.keeper.now()).await;
         let call = self.client().receive_message().queue_url(self.queue_url());
         let call = call
             .max_number_of_messages(i32::from(max))
@@ -55,36 +58,43 @@ impl LeaseQueue {
         // The SDK by itself would wait for ever on a connection that has died.
         let timeouts = TimeoutConfig::builder().operation_attempt_timeout(inner.wait + ANSWER).build();
         let call = call.customize().config_override(Config::builder().timeout_config(timeouts));
-        // SQS counts the 12 hours from the request.
+        let call = unpanicked(call.send().with_subscriber(Dispatch::none()));
         let requested = inner.keeper.now();
-        let result = call.send().with_subscriber(Dispatch::none()).await;
-        let at = inner.keeper.now();
-        let output =
-            result.map_err(|error| failed(refusal(&error, Scope::Batch).failure, in_one_line(&error)))?;
+        let call = inner.keeper.receiving(timeout, call);
+        let ((result, mut received), ()) = join(call, inner.redrive.ask_once(&inner.queue)).await;
+        if inner.wait.is_zero() {
+            // A short poll is answered at once: from the request on is on the safe side, and costs a round trip.
+            received = Received::new(requested, timeout);
+        }
+        let result = result.map_err(|panic| {
+            let advice = "the SDK's own HTTP client and sleep need a Tokio runtime";
+            failed(Failure::Denied, format!("the SDK client panicked: {panic}; {advice}"))
+        })?;
+        let output = result.map_err(|error| ReceiveError {
+            queue_url: queue_url(),
+            failure: refusal(&error, Scope::Batch).failure,
+            action: error.code().and_then(missing_action),
+            error: in_one_line(&error),
+        })?;
         let messages = output.messages.unwrap_or_default();
-        Ok(messages.into_iter().filter_map(|message| self.hold(message, at, requested, timeout)).collect())
+        Ok(messages.into_iter().filter_map(|message| self.hold(message, received)).collect())
     }
 
-    fn hold(
-        &self,
-        mut message: Message,
-        at: Moment,
-        requested: Moment,
-        timeout: Visibility,
-    ) -> Option<Delivery<Message>> {
+    fn hold(&self, mut message: Message, received: Received) -> Option<Delivery<Message>> {
         let Some(receipt_handle) = message.receipt_handle.take() else {
             // SQS gives one always; without it nothing can be done.
             tracing::warn!(target: "sqs_lease", "a message came without a receipt handle");
             return None;
         };
-        let received = Received::new(at, timeout);
-        let received = received.requested(requested).unwrap_or(received);
         let count = message.attributes().and_then(|attributes| {
             attributes.get(&MessageSystemAttributeName::ApproximateReceiveCount)?.parse().ok()
         });
         let mut receipt = Receipt::new(receipt_handle, received)
             .message_id(message.message_id().unwrap_or_default())
             .receive_count(count.unwrap_or(0));
+        if let Some(most) = self.inner.redrive.max_receive_count() {
+            receipt = receipt.max_receive_count(most);
+        }
         let attribute = |name| message.attributes().and_then(|it| it.get(&name)).map(String::as_str);
         // On a standard queue a group is for fairness and has no order.
         if let Some(group) = attribute(MessageSystemAttributeName::MessageGroupId)
@@ -97,6 +107,15 @@ impl LeaseQueue {
         }
         Some(self.inner.keeper.hold(receipt, message))
     }
+}
+
+/// The IAM action that a code of SQS's asks for. Messages of an encrypted queue need the key as well.
+fn missing_action(code: &str) -> Option<&'static str> {
+    let code = code.rsplit(['#', ':']).next().unwrap_or(code);
+    if code.starts_with("KMS") || code.starts_with("Kms") {
+        return code.contains("AccessDenied").then_some("kms:Decrypt on the key of the queue");
+    }
+    code.contains("AccessDenied").then_some("sqs:ReceiveMessage on the queue")
 }
 
 const SYSTEM_ATTRIBUTES: &[MessageSystemAttributeName] = &[

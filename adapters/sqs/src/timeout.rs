@@ -11,7 +11,8 @@ use tracing::instrument::WithSubscriber;
 
 use crate::calls::SqsQueue;
 use crate::error::OpenError;
-use crate::read::in_one_line;
+use crate::read::{in_one_line, unpanicked};
+use crate::redrive::Redrive;
 
 /// The visibility timeout that receives ask for.
 #[derive(Debug)]
@@ -36,16 +37,17 @@ impl Timeout {
     pub(crate) async fn open(
         named: Option<Visibility>,
         queue: &SqsQueue,
+        redrive: &Redrive,
         now: Moment,
     ) -> Result<Self, OpenError> {
         Ok(match named {
             Some(timeout) => Self::Named(timeout),
-            None => Self::Queues(Mutex::new(Read { timeout: read(queue).await?, at: now })),
+            None => Self::Queues(Mutex::new(Read { timeout: read(queue, redrive).await?, at: now })),
         })
     }
 
     /// The timeout in force, read again where that was long ago.
-    pub(crate) async fn in_force(&self, queue: &SqsQueue, now: Moment) -> Visibility {
+    pub(crate) async fn in_force(&self, queue: &SqsQueue, redrive: &Redrive, now: Moment) -> Visibility {
         let last = match self {
             Self::Named(timeout) => return *timeout,
             Self::Queues(last) => last,
@@ -58,7 +60,7 @@ impl Timeout {
         }
         // Whoever comes meanwhile goes on with what was read last.
         set(Read { at: now, ..before });
-        match read(queue).await {
+        match read(queue, redrive).await {
             Ok(timeout) => {
                 if timeout != before.timeout {
                     let (before, now) = (before.timeout.secs(), timeout.secs());
@@ -75,7 +77,7 @@ impl Timeout {
     }
 }
 
-async fn read(queue: &SqsQueue) -> Result<Visibility, OpenError> {
+async fn read(queue: &SqsQueue, redrive: &Redrive) -> Result<Visibility, OpenError> {
     let unknown =
         |error: String| OpenError::TimeoutUnknown { queue_url: queue.queue_url().to_owned(), error };
     let name = QueueAttributeName::VisibilityTimeout;
@@ -84,7 +86,8 @@ async fn read(queue: &SqsQueue) -> Result<Visibility, OpenError> {
     // The SDK by itself would wait for ever on a connection that has died.
     let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ANSWER).build();
     let call = call.customize().config_override(Config::builder().timeout_config(timeouts));
-    let output = call.send().with_subscriber(Dispatch::none()).await.map_err(|error| {
+    let sent = unpanicked(call.send().with_subscriber(Dispatch::none())).await;
+    let output = sent.map_err(OpenError::ClientPanicked)?.map_err(|error| {
         if error.code().is_some_and(|code| code.ends_with("NonExistentQueue") || code == "QueueDoesNotExist")
         {
             let queue_url = queue.queue_url().to_owned();
@@ -92,40 +95,9 @@ async fn read(queue: &SqsQueue) -> Result<Visibility, OpenError> {
         }
         unknown(in_one_line(&error))
     })?;
-    let redrive = output.attributes().and_then(|it| it.get(&QueueAttributeName::RedrivePolicy));
-    if redrive.and_then(|policy| max_receive_count(policy)) == Some(1) {
-        tracing::warn!(
-            target: "sqs_lease",
-            queue_url = queue.queue_url(),
-            "the redrive policy has maxReceiveCount 1: one lost answer or one restart sends a message to the dead-letter \
-             queue unhandled; set it to 3 or more"
-        );
-    }
+    redrive.note(&output);
     let value = output.attributes().and_then(|attributes| attributes.get(&name));
     let value = value.ok_or_else(|| unknown("SQS answered without it".to_owned()))?;
     let secs = value.parse().map_err(|_| unknown(format!("SQS answered {value:?}")))?;
     Visibility::new(secs).map_err(|error| unknown(error.to_string()))
-}
-
-/// `maxReceiveCount` in a redrive policy, which is JSON; SQS takes it as a number and as a string.
-fn max_receive_count(policy: &str) -> Option<u32> {
-    let (_, rest) = policy.split_once("\"maxReceiveCount\"")?;
-    let digits = rest.trim_start_matches(|it: char| it == ':' || it == '"' || it.is_whitespace());
-    digits.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::max_receive_count;
-
-    #[test]
-    fn max_receive_count_is_read_as_number_and_as_string() {
-        assert_eq!(max_receive_count(r#"{"deadLetterTargetArn":"arn:x:1","maxReceiveCount":1}"#), Some(1));
-        assert_eq!(
-            max_receive_count(r#"{"maxReceiveCount" : "12","deadLetterTargetArn":"arn:x"}"#),
-            Some(12)
-        );
-        assert_eq!(max_receive_count("{}"), None);
-        assert_eq!(max_receive_count(r#"{"maxReceiveCount":null}"#), None);
-    }
 }

@@ -2,14 +2,17 @@
 //! HTTP client on async-io with no executor.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_async_io::AsyncIoSleep;
 use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
+use aws_sdk_sqs::types::Message;
 use aws_sdk_sqs::{Client, Config};
 use futures_executor::block_on;
-use sqs_lease_driver::{Keeper, NoRuntime, Settings};
+use sqs_lease_driver::{Consumer, ConsumerOptions, Delivery, Keeper, NoRuntime, Settings, Visibility};
 use sqs_lease_sqs::{LeaseQueue, Options, SqsQueue, aws_sdk_sqs};
+use sqs_lease_suite::conformance::consumer::Consumes;
 use sqs_lease_suite::conformance::{Platform, threads};
 
 #[derive(Clone)]
@@ -42,7 +45,37 @@ impl Platform for Bare {
     }
 }
 
+impl Consumes for Bare {
+    type Queue = LeaseQueue;
+
+    async fn open(&self, endpoint_url: &str, queue_url: &str) -> LeaseQueue {
+        let options = Options::new().visibility_timeout(Visibility::new(2).unwrap());
+        let options = options.wait(Duration::from_secs(1)).unwrap();
+        LeaseQueue::open(client(endpoint_url), queue_url, options, NoRuntime::new()).await.unwrap()
+    }
+
+    /// Each task a thread of its own.
+    fn consumer<F, E>(
+        &self,
+        queue: LeaseQueue,
+        options: ConsumerOptions,
+        handler: impl Fn(Arc<Delivery<Message>>) -> F + Send + Sync + 'static,
+    ) -> Consumer<LeaseQueue>
+    where
+        F: Future<Output = Result<(), E>> + Send + 'static,
+    {
+        let spawn = |task| drop(std::thread::spawn(|| block_on(task)));
+        Consumer::new(queue, spawn, options, handler)
+    }
+
+    /// A handler has its thread for itself.
+    async fn block(&self, work: impl FnOnce() + Send + 'static) {
+        work();
+    }
+}
+
 sqs_lease_suite::conformance_tests!(Bare, block_on);
+sqs_lease_suite::consumer_tests!(Bare, block_on);
 
 /// Opened, received, kept for several timeouts and deleted by one `block_on`, with nothing spawned.
 #[test]

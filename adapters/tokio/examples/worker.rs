@@ -1,7 +1,8 @@
 //! A worker: ten slow handlers at a time, and a clean stop at Ctrl-C or SIGTERM.
 //!
 //! `cargo run --example worker` runs it on the embedded simulated SQS, with work in the queue; press Ctrl-C to stop it,
-//! and once more to end at once. `--queue-url URL` and `--endpoint-url URL` name another queue or server.
+//! and once more to end at once. `--queue-url URL` and `--endpoint-url URL` name another queue or server, `--work
+//! MILLISECONDS` how long its handlers take.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ async fn run() -> Result<()> {
     let config = place.configure(aws_config::defaults(BehaviorVersion::latest())).load().await;
     let client = Client::new(&config);
     let queue_url = place.queue_url(&client).await?;
-    for _ in 0..20 {
+    for _ in 0..if place.is_own() { 20 } else { 0 } {
         demo::send(&client, &queue_url).await?;
     }
 
@@ -38,7 +39,8 @@ async fn run() -> Result<()> {
         .wait(Duration::from_secs(5))?;
     let queue = sqs_lease_tokio::open(client, queue_url, options).await?;
     let options = ConsumerOptions::new().on_failure(OnFailure::BackOff(BackOff::default()));
-    let consumer = sqs_lease_tokio::consumer(queue, options, handle)?;
+    let work = place.work();
+    let consumer = sqs_lease_tokio::consumer(queue, options, move |delivery| handle(delivery, work))?;
     tokio::spawn(stop_at_signals(consumer.stopper()));
     let report = consumer.run().await?;
     tell(&format!("stopped: {report}"));
@@ -46,8 +48,8 @@ async fn run() -> Result<()> {
 }
 
 /// Slower than the visibility timeout.
-async fn handle(delivery: Arc<Delivery<Message>>) -> Result<()> {
-    tokio::time::sleep(Duration::from_secs(7)).await;
+async fn handle(delivery: Arc<Delivery<Message>>, work: Duration) -> Result<()> {
+    tokio::time::sleep(work).await;
     tell(&format!("handled {}, held for another {:.1?}", delivery.message_id(), delivery.remaining()));
     Ok(())
 }

@@ -1,12 +1,19 @@
 use std::future::Future;
 use std::time::Duration;
 
-use sqs_lease_driver::{BootClock, Moment, Runtime};
+use sqs_lease_driver::{BootClock, Moment, NoRuntime, Runtime};
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 /// Tokio's timers, and a clock that counts suspension.
-#[derive(Clone, Copy, Debug)]
-pub struct TokioRuntime(Clock);
+///
+/// It belongs to the Tokio runtime in which it was made, and works wherever it is polled: on a thread of another runtime
+/// too, or under a bare `block_on`. Made outside of any, it sleeps by a thread of its own where there still is none.
+#[derive(Clone, Debug)]
+pub struct TokioRuntime {
+    clock: Clock,
+    handle: Option<Handle>,
+}
 
 #[derive(Clone, Copy, Debug)]
 enum Clock {
@@ -23,12 +30,16 @@ const FOREVER: Duration = Duration::from_hours(365 * 24);
 impl TokioRuntime {
     /// The clock that counts suspension of the machine, as SQS does.
     pub fn new() -> Self {
-        Self(Clock::Boot(BootClock::new()))
+        Self::with(Clock::Boot(BootClock::new()))
     }
 
     /// Tokio's own clock, for tests that pause it (`tokio::time::pause`).
     pub fn with_tokio_clock() -> Self {
-        Self(Clock::Tokio { origin: Instant::now() })
+        Self::with(Clock::Tokio { origin: Instant::now() })
+    }
+
+    fn with(clock: Clock) -> Self {
+        Self { clock, handle: Handle::try_current().ok() }
     }
 }
 
@@ -40,13 +51,22 @@ impl Default for TokioRuntime {
 
 impl Runtime for TokioRuntime {
     fn now(&self) -> Moment {
-        match self.0 {
+        match self.clock {
             Clock::Boot(clock) => clock.now(),
             Clock::Tokio { origin } => Moment::ORIGIN + origin.elapsed(),
         }
     }
 
     fn sleep_until(&self, at: Moment) -> impl Future<Output = ()> + Send + use<> {
-        tokio::time::sleep((at - self.now()).min(FOREVER))
+        let time = (at - self.now()).min(FOREVER);
+        // Tokio's sleep panics where there is neither.
+        let _entered = self.handle.as_ref().map(Handle::enter);
+        let sleep = Handle::try_current().is_ok().then(|| tokio::time::sleep(time));
+        async move {
+            match sleep {
+                Some(sleep) => sleep.await,
+                None => NoRuntime::new().sleep(time).await,
+            }
+        }
     }
 }

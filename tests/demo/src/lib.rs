@@ -66,26 +66,29 @@ pub struct Place {
     server: Option<Server>,
     queue_url: Option<String>,
     endpoint_url: Option<String>,
+    work: Duration,
 }
 
 impl Place {
-    /// As `--queue-url` and `--endpoint-url` say; without both, the embedded simulated SQS.
+    /// As `--queue-url` and `--endpoint-url` say; without both, the embedded simulated SQS. `--work` says for how many
+    /// milliseconds handlers work, where an example asks.
     ///
     /// # Errors
-    /// An unknown option, an option without its URL, or a server that cannot start.
+    /// An unknown option, an option without its value, or a server that cannot start.
     pub fn from_args() -> Result<Self> {
-        let mut place = Self { server: None, queue_url: None, endpoint_url: None };
+        let mut place = Self { server: None, queue_url: None, endpoint_url: None, work: WORK };
         let mut arguments = std::env::args().skip(1);
         while let Some(name) = arguments.next() {
-            let url = match name.as_str() {
-                "--queue-url" => &mut place.queue_url,
-                "--endpoint-url" => &mut place.endpoint_url,
+            let mut value = || arguments.next().ok_or_else(|| format!("{name} needs a value"));
+            match name.as_str() {
+                "--queue-url" => place.queue_url = Some(value()?),
+                "--endpoint-url" => place.endpoint_url = Some(value()?),
+                "--work" => place.work = Duration::from_millis(value()?.parse()?),
                 _ => {
-                    let known = "known are --queue-url URL and --endpoint-url URL";
+                    let known = "known are --queue-url URL, --endpoint-url URL and --work MILLISECONDS";
                     return Err(format!("unknown option {name}; {known}").into());
                 }
-            };
-            *url = Some(arguments.next().ok_or_else(|| format!("{name} needs a URL"))?);
+            }
         }
         if place.queue_url.is_none() && place.endpoint_url.is_none() {
             let server = Server::builder().start()?;
@@ -94,6 +97,16 @@ impl Place {
             place.server = Some(server);
         }
         Ok(place)
+    }
+
+    /// Whether the queue is the example's own, and empty.
+    pub fn is_own(&self) -> bool {
+        self.server.is_some() || self.queue_url.is_none()
+    }
+
+    /// How long handlers work: 7 s, or what `--work` says.
+    pub fn work(&self) -> Duration {
+        self.work
     }
 
     /// Points a configuration there. The embedded server wants a signature but knows no keys.

@@ -16,6 +16,9 @@ use sqs_lease_sim::{Action, Fault, Receive, Server, redrive_policy};
 
 use crate::capture::Captured;
 
+pub mod consumer;
+mod off_tokio;
+
 /// A runtime and a client under test.
 pub trait Platform: Clone + Send + Sync + 'static {
     /// A keeper of the queue at this URL, with real calls.

@@ -87,6 +87,15 @@ impl ModelQueue {
         self.model(|model, now| model.receive(&self.name, &receive, now).expect("received")).pop()
     }
 
+    /// Receives a message as SQS gave it out at an earlier moment: its answer was on the way since.
+    ///
+    /// # Panics
+    /// SQS refuses the receive.
+    pub fn receive_at(&self, at: Moment, timeout: u32) -> Option<Delivery> {
+        let receive = Receive::new().visibility(i32::try_from(timeout).expect("a visibility timeout"));
+        self.model(|model, _| model.receive(&self.name, &receive, at).expect("received")).pop()
+    }
+
     async fn call<T>(&self, call: impl FnOnce(&mut Model, Moment) -> Result<Outcomes<T>, Error>) -> Reply {
         self.time.sleep(self.latency).await;
         let result = self.model(call);

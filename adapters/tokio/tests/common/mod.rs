@@ -1,5 +1,8 @@
 use sqs_lease_tokio::aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
+use std::time::Duration;
+
 use sqs_lease_tokio::aws_sdk_sqs::{Client, Config};
+use sqs_lease_tokio::{LeaseQueue, Options, Visibility};
 
 /// A client of the simulated SQS: it wants a signature but knows no keys.
 pub(crate) fn client(endpoint_url: &str) -> Client {
@@ -9,4 +12,12 @@ pub(crate) fn client(endpoint_url: &str) -> Client {
         .credentials_provider(Credentials::new("test", "test", None, None, "test"))
         .endpoint_url(endpoint_url);
     Client::from_conf(config.build())
+}
+
+/// A queue of 2 s of visibility timeout and long polls of 1 s.
+#[allow(dead_code, reason = "not every test binary wants it")]
+pub(crate) async fn open(endpoint_url: &str, queue_url: &str) -> LeaseQueue {
+    let options = Options::new().visibility_timeout(Visibility::new(2).unwrap());
+    let options = options.wait(Duration::from_secs(1)).unwrap();
+    sqs_lease_tokio::open(client(endpoint_url), queue_url, options).await.unwrap()
 }

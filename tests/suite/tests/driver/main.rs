@@ -2,5 +2,6 @@
 
 mod engine;
 mod holds;
+mod receives;
 mod scene;
 mod settles;
