@@ -291,6 +291,8 @@ mod tests {
         let calm = Weather::calm;
         assert_eq!(of(calm(), &|fate| *fate == Fate::Arrives), 2_000);
         assert!((140..260).contains(&of(calm().lost_requests(100), &|fate| *fate == Fate::RequestLost)));
+        assert!((140..260).contains(&of(calm().lost_answers(100), &|fate| *fate == Fate::AnswerLost)));
+        assert!((50..150).contains(&of(calm().broken(100), &|fate| *fate == Fate::BrokenBefore)));
         assert!((50..150).contains(&of(calm().broken(100), &|fate| *fate == Fate::BrokenAfter)));
         let code =
             |code: &'static str| move |fate: &Fate| matches!(fate, Fate::Refused(it) if it.code() == code);
@@ -301,6 +303,33 @@ mod tests {
             (calm().failed(100), "ServiceUnavailable"),
         ] {
             assert!((50..150).contains(&of(weather, &code(name))), "{name}");
+        }
+    }
+
+    #[test]
+    fn entries_are_refused_as_often_as_it_is_asked_for_and_at_every_place() {
+        let mut network = Network::new(Weather::calm().refused_entries(20), 3);
+        let mut refused = [0; 16];
+        for _ in 0..2_000 {
+            let trip = network.trip(Moment::ORIGIN);
+            assert_eq!(trip.fate, Fate::Arrives, "the others are carried out");
+            (0..16).filter(|i| trip.refused_entries >> i & 1 == 1).for_each(|i| refused[i] += 1);
+        }
+        assert!(refused[..10].iter().all(|count| (15..70).contains(count)), "{refused:?}");
+        assert_eq!(refused[10..], [0; 6]);
+    }
+
+    #[test]
+    fn each_way_takes_its_time_and_no_longer() {
+        let (shortest, longest) = (Duration::from_millis(5), Duration::from_millis(80));
+        let mut network = Network::new(Weather::calm().latency(shortest, longest), 3);
+        let trips: Vec<_> = (0..2_000).map(|_| network.trip(Moment::ORIGIN)).collect();
+        let of: [fn(&Trip) -> Duration; 2] = [|trip| trip.there, |trip| trip.back];
+        for ways in of.map(|way| trips.iter().map(way).collect::<Vec<_>>()) {
+            let (least, most) = (ways.iter().min().unwrap(), ways.iter().max().unwrap());
+            assert!(
+                shortest <= *least && *least < shortest * 2 && longest / 10 * 9 < *most && *most <= longest
+            );
         }
     }
 
