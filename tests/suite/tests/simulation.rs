@@ -1,8 +1,9 @@
 //! Whole runs against the simulated SQS, from seeds. A seed that fails is printed with how to replay it.
 
+use std::process::Command;
 use std::time::Instant;
 
-use sqs_lease_suite::simulation::{Scenario, run, run_all, saturated, shrink};
+use sqs_lease_suite::simulation::{Feature, Scenario, run, run_all, saturated, shrink};
 
 /// How many seeds a gate runs. `simulate --seeds` runs more.
 const SEEDS: u64 = 3_000;
@@ -56,4 +57,33 @@ fn many_leases_need_a_tenth_of_the_calls_and_two_percent() {
         let each = it.extensions / usize::try_from(leases).unwrap();
         assert!((240..=305).contains(&each), "{leases} leases: {it:?}");
     }
+}
+
+/// Whoever looks for a bug is shown to find one: handlers that hear of no loss.
+#[test]
+fn a_bug_is_found_shrunk_and_replayed_alone() {
+    let seeds = 0..200;
+    let deaf = |seed| Scenario::of_seed(seed, MOST_MESSAGES).with(Feature::Deaf);
+    let summary = run_all(seeds, 2, deaf);
+    let found = summary.failed.len();
+    assert!(found > 20, "only {found} of {} seeds show it", summary.seeds);
+
+    // A large one, so that there is something to take away.
+    let scenario = summary.failed.iter().map(|&seed| deaf(seed)).max_by_key(|it| it.messages).unwrap();
+    let small = shrink(&scenario);
+    assert!(small.messages <= 3 && small.messages < scenario.messages, "{scenario} shrinks to {small}");
+    assert!(small.consumers <= 2 && small.has(Feature::Deaf), "{scenario} shrinks to {small}");
+    assert!(small.features.len() < scenario.features.len(), "{scenario} shrinks to {small}");
+    for feature in &small.features {
+        let without = small.without(*feature);
+        assert!(run(&without).violations.is_empty(), "it fails without {feature:?} as well: {without}");
+    }
+
+    // As it is printed, it is replayed by the command, and fails with the same words.
+    let violation = run(&small).violations.remove(0);
+    let replayed =
+        Command::new(env!("CARGO_BIN_EXE_simulate")).args(small.to_string().split(' ')).output().unwrap();
+    let said = String::from_utf8(replayed.stdout).unwrap();
+    assert!(!replayed.status.success() && said.contains(&violation), "{said}");
+    assert!(violation.starts_with(&small.to_string()), "{violation}");
 }

@@ -10,7 +10,7 @@ use sqs_lease_driver::{
 use sqs_lease_sim::{Change, Entry, Error, Fate, MessageId, Model, Moment, Network, Outcomes, Receive, Trip};
 
 use super::client::Client;
-use super::scenario::{Dice, Scenario, small};
+use super::scenario::{Dice, Feature, Scenario, small};
 use super::wire::Wire;
 use crate::virtual_time::Spawner;
 
@@ -286,7 +286,12 @@ impl Consumer {
 
     async fn handle(self, handler: Handler) {
         let Handler { handle, delivery, work, then } = handler;
-        let kept = delivery.keep(self.client.sleep(work)).await;
+        let kept = if self.scenario.has(Feature::Deaf) {
+            self.client.sleep(work).await;
+            Ok(())
+        } else {
+            delivery.keep(self.client.sleep(work)).await
+        };
         let at = self.client.truth();
         let end = |by_clock, deletes_after| End { at, by_clock, deletes_after, is_released: false };
         if kept.is_err() || !delivery.is_held() {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sqs_lease_driver::{Keeper, Runtime as _};
-use sqs_lease_sim::{Model, Network, NewMessage, Settings, redrive_policy};
+use sqs_lease_sim::{Model, Network, NewMessage, redrive_policy};
 
 use super::client::Client;
 use super::consumer::{Consumer, FarQueue, Notes, crash};
@@ -112,11 +112,7 @@ pub(crate) fn play(scenario: &Scenario, look: impl FnOnce(&Model, &Notes)) -> Ou
 }
 
 fn model(scenario: &Scenario, name: &str) -> Model {
-    let mut settings = Settings::default().seed(scenario.seed);
-    if scenario.has(Feature::Disorder) {
-        settings = settings.duplicates(50).expiry(Duration::from_millis(200), Duration::from_secs(1));
-    }
-    let mut model = Model::new(settings);
+    let mut model = Model::new(scenario.settings());
     let now = VirtualTime::START;
     let fifo: &[_] = if scenario.has(Feature::Fifo) { &[("FifoQueue", "true")] } else { &[] };
     let dead = dead_letter_queue(name);
@@ -147,6 +143,9 @@ async fn send(scenario: Scenario, time: VirtualTime, wire: Wire, name: Arc<str>)
                 .group(format!("group {}", dice.below(8)).replace(' ', "-"))
                 .deduplication_id(number.to_string());
         }
-        wire.model(|model, now| model.send(&name, message, now)).expect("a valid message");
+        // A queue with a pace takes it a second later.
+        while wire.model(|model, now| model.send(&name, message.clone(), now)).is_err() {
+            time.sleep(Duration::from_secs(1)).await;
+        }
     }
 }

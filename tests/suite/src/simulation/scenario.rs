@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use sqs_lease_sim::{ClientClock, Moment, Weather};
+use sqs_lease_sim::{ClientClock, Moment, Settings, Weather};
 
 use crate::virtual_time::VirtualTime;
 
@@ -31,11 +31,15 @@ pub enum Feature {
     Fifo,
     /// An extension other than the timeout.
     Extension,
+    /// Another choice than the default where public sources on SQS disagree, and a FIFO queue with a pace.
+    Disputed,
+    /// Handlers that hear of no loss and go on: a bug, for tests of what is to find one. No seed has it.
+    Deaf,
 }
 
 impl Feature {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
+    /// All that a seed may have.
+    pub const ALL: [Self; 12] = [
         Self::Losses,
         Self::Refusals,
         Self::Outages,
@@ -47,11 +51,15 @@ impl Feature {
         Self::Redrive,
         Self::Fifo,
         Self::Extension,
+        Self::Disputed,
     ];
 
     /// The feature of this name, as `Debug` writes it, in any case.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|feature| format!("{feature:?}").eq_ignore_ascii_case(name))
+        Self::ALL
+            .into_iter()
+            .chain([Self::Deaf])
+            .find(|feature| format!("{feature:?}").eq_ignore_ascii_case(name))
     }
 }
 
@@ -114,6 +122,14 @@ impl Scenario {
         self.features.contains(&feature)
     }
 
+    /// The same with this, too.
+    #[must_use]
+    pub fn with(&self, feature: Feature) -> Self {
+        let mut features = self.without(feature).features;
+        features.push(feature);
+        Self { features, ..self.clone() }
+    }
+
     /// The same without this.
     #[must_use]
     pub fn without(&self, feature: Feature) -> Self {
@@ -159,6 +175,35 @@ impl Scenario {
 
     pub(crate) fn span(&self) -> Duration {
         Duration::from_secs(self.timeout().max(self.extension().unwrap_or(0)).into())
+    }
+
+    /// Whether SQS keeps its promises: none of its timeouts ends early, and no message comes twice.
+    pub(crate) fn is_orderly(&self) -> bool {
+        // A FIFO queue has no such disorder.
+        !self.has(Feature::Disorder) || self.has(Feature::Fifo)
+    }
+
+    /// How the simulated SQS behaves.
+    pub(crate) fn settings(&self) -> Settings {
+        let mut settings = Settings::default().seed(self.seed);
+        if self.has(Feature::Disorder) {
+            settings = settings
+                .duplicates(50)
+                .lost_deletes(20)
+                .missed_polls(100)
+                .expiry(Duration::from_millis(200), Duration::from_secs(1));
+        }
+        if self.has(Feature::Disputed) {
+            let mut dice = self.dice(800);
+            for (point, ways) in Settings::disputed() {
+                let way = ways[dice.index(ways.len() as u64)];
+                settings = settings.choose(&point, way).expect("one of its own");
+            }
+            settings = settings
+                .change_distance(dice.up_to(self.guard() * 2))
+                .fifo_calls_per_second(small(5 + dice.below(300)));
+        }
+        settings
     }
 
     /// How long one way may take: less than half the guard, unless calls are slow.

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use sqs_lease_sim::{Event, MessageId, Model, Moment, Overlap, Receive, Recorded};
+use sqs_lease_sim::{Error, Event, MessageId, Model, Moment, Overlap, Receive, Recorded};
 
 use super::client::Client;
 use super::consumer::{End, Notes};
@@ -58,7 +59,7 @@ impl Case<'_> {
     /// No two handlers ever worked on one message at once. Nobody can be told while it is stopped; then it has to be
     /// told before it does anything else.
     fn overlaps(&self, model: &Model, violations: &mut Vec<String>) {
-        if self.scenario.has(Feature::Disorder) {
+        if !self.scenario.is_orderly() {
             return;
         }
         for overlap in model.overlaps() {
@@ -78,7 +79,7 @@ impl Case<'_> {
 
     /// Every loss by the clock was told before SQS could hand the message on.
     fn told_in_time(&self, model: &Model, violations: &mut Vec<String>) {
-        if self.scenario.has(Feature::Disorder) {
+        if !self.scenario.is_orderly() {
             return;
         }
         let by_handle: BTreeMap<_, _> =
@@ -116,7 +117,7 @@ impl Case<'_> {
 
     /// A crash hides a message for one timeout at most, and for what was on its way.
     fn hidden_for_nobody(&self, model: &Model, violations: &mut Vec<String>) {
-        if self.scenario.has(Feature::Disorder) {
+        if !self.scenario.is_orderly() {
             return;
         }
         let longest = self.scenario.span() + self.scenario.longest_way();
@@ -167,15 +168,26 @@ fn story(events: &[Recorded]) -> String {
 
 /// Everything that is visible in a queue; it is deleted on the way, so that a FIFO group gives all of it.
 fn drain(model: &mut Model, queue: &str, now: Moment) -> BTreeSet<MessageId> {
-    let mut there = BTreeSet::new();
+    let (mut there, mut now) = (BTreeSet::new(), now);
+    // A short poll may miss what is there.
+    let all = Receive::new().max(10).wait(1);
     loop {
-        let messages = model.receive(queue, &Receive::new().max(10), now).unwrap_or_default();
+        let Ok(messages) = paced(&mut now, |now| model.receive(queue, &all, now)) else { return there };
         if messages.is_empty() {
             return there;
         }
         for message in messages {
             there.insert(message.message_id);
-            model.delete(queue, &message.receipt_handle, now).expect("its newest handle");
+            paced(&mut now, |now| model.delete(queue, &message.receipt_handle, now))
+                .expect("its newest handle");
         }
     }
+}
+
+/// Asks again a second later where a queue has a pace.
+fn paced<R>(now: &mut Moment, mut ask: impl FnMut(Moment) -> Result<R, Error>) -> Result<R, Error> {
+    ask(*now).or_else(|_| {
+        *now += Duration::from_secs(1);
+        ask(*now)
+    })
 }
