@@ -27,6 +27,7 @@ struct Group {
     place: u32,
     first: u32,
     last: u32,
+    len: u32,
 }
 
 /// Sixteen bytes: four nodes a cache line.
@@ -102,6 +103,7 @@ impl Schedule {
         let heap = &self.heap;
         let is_its = |group: &&mut Group| heap.get(group.place as usize).is_some_and(|node| node.at == at);
         if let Some(newest) = self.groups.get_mut(self.newest).filter(is_its) {
+            newest.len = newest.len.saturating_add(1);
             let before = core::mem::replace(&mut newest.last, slot);
             if let Some(link) = self.links.get_mut(before) {
                 link.after = slot;
@@ -124,6 +126,7 @@ impl Schedule {
             link.before = before;
         }
         let Some(group) = self.groups.at_mut(name) else { return true };
+        group.len = group.len.saturating_sub(1);
         if before == NOWHERE {
             group.first = after;
         }
@@ -135,6 +138,22 @@ impl Schedule {
             self.end(name, place);
         }
         true
+    }
+
+    /// How many slots are due at `now`; at least `enough` where there are so many. It looks at no more of them.
+    pub(crate) fn due(&self, now: Moment, enough: usize) -> usize {
+        let mut due = 0;
+        self.count_due(0, now, enough, &mut due);
+        due
+    }
+
+    fn count_due(&self, place: usize, now: Moment, enough: usize, due: &mut usize) {
+        let Some(node) = self.heap.get(place).filter(|node| node.at <= now && *due < enough) else { return };
+        *due = due.saturating_add(self.groups.at(node.group).map_or(0, |group| group.len as usize));
+        let first = place.saturating_mul(CHILDREN).saturating_add(1);
+        for child in first..first.saturating_add(CHILDREN) {
+            self.count_due(child, now, enough, due);
+        }
     }
 
     /// Takes out the first where its moment has come.
@@ -158,6 +177,7 @@ impl Schedule {
         let first =
             self.heap.first().filter(|node| (node.at, node.turn) == (at, turn)).map(|node| node.group);
         if let Some((name, group)) = first.and_then(|name| Some((name, self.groups.at_mut(name)?))) {
+            group.len = group.len.saturating_add(1);
             let after = core::mem::replace(&mut group.first, slot);
             if let Some(link) = self.links.get_mut(after) {
                 link.before = slot;
@@ -171,7 +191,7 @@ impl Schedule {
     /// Begins a group of one slot.
     fn begin(&mut self, slot: u32, at: Moment, turn: u32) -> Key {
         let place = self.heap.len();
-        let key = self.groups.insert(Group { place: NOWHERE, first: slot, last: slot });
+        let key = self.groups.insert(Group { place: NOWHERE, first: slot, last: slot, len: 1 });
         let node = Node { at, turn, group: key.slot };
         self.links.insert(slot, Link { group: key.slot, before: NOWHERE, after: NOWHERE });
         self.heap.push(node);
@@ -326,6 +346,8 @@ mod tests {
                 }
             }
             assert_eq!(schedule.len(), map.len());
+            let due = map.values().filter(|moment| **moment <= at(25)).count();
+            assert_eq!(schedule.due(at(25), usize::MAX), due);
             assert_eq!(schedule.at(slot), map.get(&slot).copied());
         }
     }

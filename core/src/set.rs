@@ -2,7 +2,7 @@ use alloc::collections::VecDeque;
 use core::time::Duration;
 
 use crate::action::SettleError;
-use crate::call::{Answer, Call, CallId, CallKind, Entries, LeaseKey};
+use crate::call::{Answer, Call, CallId, CallKind, Entries, Entry, LeaseKey};
 use crate::clock::Clock;
 use crate::failure::Failure;
 use crate::lease::machine::Machine;
@@ -85,8 +85,10 @@ pub struct LeaseSet<T> {
     changes: Lane,
     lingering: Lingering,
     calls: Slots<OpenCall, 8>,
-    /// When open calls are given up.
+    /// When open calls, or the first of their entries, are given up.
     closing: Schedule,
+    /// Whether all whose middle had come at that instant found room in calls that might go then.
+    fits: (Moment, bool),
     events: VecDeque<Event>,
     denials: Denials,
 }
@@ -95,6 +97,7 @@ pub struct LeaseSet<T> {
 struct OpenCall {
     kind: CallKind,
     sent: Moment,
+    answer_by: Moment,
     entries: Entries,
 }
 
@@ -118,6 +121,7 @@ impl<T> LeaseSet<T> {
             lingering: Lingering::default(),
             calls: Slots::new(),
             closing: Schedule::default(),
+            fits: (Moment::ORIGIN, false),
             events: VecDeque::new(),
             denials: Denials::default(),
         }
@@ -193,7 +197,9 @@ impl<T> LeaseSet<T> {
     pub fn poll_event(&mut self, now: Moment) -> Option<Event> {
         let now = self.clock.enter(now);
         // What is due first: of leases that are denied at the same instant one event tells.
-        while self.events.len() < ENOUGH && self.run_one(now) {}
+        if self.events.is_empty() {
+            while self.events.len() < ENOUGH && self.run_one(now) {}
+        }
         let event = self.denials.take(now).or_else(|| self.events.pop_front());
         if event.is_none() && self.events.capacity() > ENOUGH * 2 {
             self.events = VecDeque::new();
@@ -212,10 +218,10 @@ impl<T> LeaseSet<T> {
         let kinds = [CallKind::Delete, CallKind::ChangeVisibility];
         let filled =
             kinds.into_iter().map(|kind| self.fill(kind, now)).find(|call| !call.entries.is_empty())?;
-        let Filling { kind, entries, answer_by, .. } = filled;
+        let Filling { kind, entries, first_by, answer_by, .. } = filled;
         self.lane(kind).sent(now);
-        let id = self.calls.insert(OpenCall { kind, sent: now, entries });
-        self.closing.set(id.slot, answer_by);
+        let id = self.calls.insert(OpenCall { kind, sent: now, answer_by, entries });
+        self.closing.set(id.slot, first_by);
         Some(Call { id: CallId(id), kind, answer_by: self.clock.outer(answer_by), entries })
     }
 
@@ -257,6 +263,11 @@ impl<T> LeaseSet<T> {
             self.apply(entry, outcome, now);
         }
         self.lane(open.kind).closed(now.nanos_since(open.sent), throttled, now);
+    }
+
+    /// What a call carries that is under way; nothing for one that was answered or given up.
+    pub fn entries(&self, call: CallId) -> &[Entry] {
+        self.calls.get(call.0).map_or(&[], |open| &open.entries)
     }
 
     /// Whether the answer of this call would still be taken.

@@ -153,6 +153,14 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
         self.pages.get_mut(number)?.as_mut()?.values.get_mut(place)?.as_mut()
     }
 
+    /// The value in a slot, whichever it is, with its key.
+    pub(crate) fn entry_mut(&mut self, slot: u32) -> Option<(Key, &mut V)> {
+        let (number, place) = Self::split(slot);
+        let page = self.pages.get_mut(number)?.as_mut()?;
+        let key = Key { slot, generation: *page.generations.get(place)? };
+        Some((key, page.values.get_mut(place)?.as_mut()?))
+    }
+
     /// The key of the value in a slot, whichever it is.
     pub(crate) fn key(&self, slot: u32) -> Option<Key> {
         let (number, place) = Self::split(slot);

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::num::NonZero;
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
@@ -36,7 +37,7 @@ impl<M> Delivery<M> {
 
     /// The message's id.
     pub fn message_id(&self) -> &str {
-        &self.lease.about.message_id
+        self.lease.about.message_id.as_deref().unwrap_or_default()
     }
 
     /// `ApproximateReceiveCount`: how often the message was received, this time included. 0: not known.
@@ -54,7 +55,7 @@ impl<M> Delivery<M> {
 
     /// `maxReceiveCount` of the queue's redrive policy, where the receipt named it.
     pub fn max_receive_count(&self) -> Option<u32> {
-        self.lease.about.max_receive_count
+        self.lease.about.max_receive_count.map(NonZero::get)
     }
 
     /// Whether a handler of the same [`Consumer`](crate::Consumer) has succeeded with this message before, and SQS did
@@ -62,17 +63,17 @@ impl<M> Delivery<M> {
     ///
     /// A consumer remembers a thousand of them. Never for a message that another process has handled.
     pub fn was_handled(&self) -> bool {
-        self.lease.about.was_handled
+        self.lease.about.more.as_ref().is_some_and(|more| more.was_handled)
     }
 
     /// `MessageGroupId` of a FIFO queue, where the receipt named it.
     pub fn group(&self) -> Option<&str> {
-        self.lease.about.group.as_deref()
+        self.lease.about.more.as_ref()?.group.as_deref()
     }
 
     /// `AWSTraceHeader`, where the message has one: `Root=1-…;Parent=…;Sampled=1`.
     pub fn trace_header(&self) -> Option<&str> {
-        self.lease.about.trace_header.as_deref()
+        self.lease.about.more.as_ref()?.trace_header.as_deref()
     }
 
     /// A span for the work on this message, named as OpenTelemetry's messaging conventions name things. A
@@ -243,7 +244,7 @@ impl<M> Delivery<M> {
     }
 
     pub(crate) fn note_handled(&mut self) {
-        self.lease.about.was_handled = true;
+        self.lease.about.more.get_or_insert_default().was_handled = true;
     }
 
     /// Does what dropping it would, also where somebody else still has a hold of it.
@@ -285,7 +286,7 @@ impl<M: fmt::Debug> fmt::Debug for Delivery<M> {
     /// Without the message: it is somebody's data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Delivery")
-            .field("message_id", &self.lease.about.message_id)
+            .field("message_id", &self.message_id())
             .field("receive_count", &self.lease.about.receive_count)
             .field("remaining", &self.remaining())
             .finish_non_exhaustive()

@@ -1,10 +1,10 @@
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Poll, ready};
+use std::task::{Context, Poll, ready};
 
-use futures_util::future::{Either, FutureExt, select};
+use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use sqs_lease_core::{Failure, Moment};
 
@@ -16,18 +16,29 @@ use crate::shared::{Carries, Of, Outgoing, Shared};
 /// The only loop: drain, send, wait for the first of timer, answer, news.
 pub(crate) async fn drive<Q: Queue, R: Runtime>(queue: Arc<Q>, runtime: Arc<R>, shared: Arc<Shared>) {
     let mut calls = FuturesUnordered::new();
-    let mut sleep = None;
+    let mut soonest = Soonest::default();
+    let (mut armed, mut sleep) = (None, None);
     let mut log = Log::default();
     poll_fn(move |cx| {
         shared.waker.register(cx.waker());
         loop {
-            while let Some(outgoing) = shared.take_out(&mut log) {
-                calls.push(send(Arc::clone(&queue), Arc::clone(&runtime), outgoing));
+            // One look at the clock for all of them: a call that is sent a little after it promises a little less.
+            let now = shared.now();
+            while let Some(Outgoing { carries, answer_by, of }) = shared.take_out(now, &mut log) {
+                soonest.note(answer_by, &of);
+                let call = Some(Box::pin(send(Arc::clone(&queue), carries)));
+                calls.push(UnderWay { of: Some(of), answer_by, call });
             }
             let mut answered = false;
             while let Poll::Ready(Some((of, reply))) = calls.poll_next_unpin(cx) {
                 shared.put_in(of, &reply, &mut log);
                 answered = true;
+            }
+            if calls.is_empty() {
+                soonest = Soonest::default();
+            } else if soonest.any <= now {
+                soonest = end_overdue(&mut calls, now);
+                continue;
             }
             if answered {
                 continue;
@@ -35,22 +46,29 @@ pub(crate) async fn drive<Q: Queue, R: Runtime>(queue: Arc<Q>, runtime: Arc<R>, 
             if calls.is_empty() && shared.is_done() {
                 return Poll::Ready(());
             }
-            // A new sleep only where the moment has changed.
-            let wake_up = shared.arm();
-            if sleep.as_ref().map(|(until, _)| *until) != wake_up {
-                sleep = wake_up.map(|until| (until, Box::pin(runtime.sleep_until(until))));
+            let Some(until) = shared.arm(soonest.late) else {
+                (armed, sleep) = (None, None);
+                return Poll::Pending;
+            };
+            // A new sleep only where the moment has changed, in the place of the one before.
+            if armed != Some(until) {
+                let sleeps = runtime.sleep_until(until);
+                match &mut sleep {
+                    None => sleep = Some(Box::pin(sleeps)),
+                    Some(place) => place.set(sleeps),
+                }
+                armed = Some(until);
             }
-            let Some((_, sleeping)) = &mut sleep else { return Poll::Pending };
+            let Some(sleeping) = &mut sleep else { return Poll::Pending };
             ready!(sleeping.as_mut().poll(cx));
-            sleep = None;
+            armed = None;
         }
     })
     .await;
 }
 
-/// Sends a call and ends it, by a timer of our own, at the moment by which its answer is wanted.
-async fn send<Q: Queue, R: Runtime>(queue: Arc<Q>, runtime: Arc<R>, outgoing: Outgoing) -> (Of, Reply) {
-    let Outgoing { carries, answer_by, of } = outgoing;
+/// Sends a call.
+async fn send<Q: Queue>(queue: Arc<Q>, carries: Carries) -> Reply {
     let call = async {
         match carries {
             Carries::Changes(entries) => queue.change_visibility(entries).await,
@@ -58,18 +76,70 @@ async fn send<Q: Queue, R: Runtime>(queue: Arc<Q>, runtime: Arc<R>, outgoing: Ou
         }
     };
     // A client that panics must not take the other leases down with it.
-    let call = pin!(AssertUnwindSafe(call).catch_unwind());
-    let reply = match select(call, pin!(wait_until(&*runtime, answer_by))).await {
-        Either::Left((Ok(reply), _)) => reply,
-        Either::Left((Err(_), _)) => Reply::Failed(Refusal::new(Failure::Transient, "the client panicked")),
-        Either::Right(((), _)) => Reply::Failed(Refusal::new(Failure::Transient, "no answer in time")),
-    };
-    (of, reply)
+    match AssertUnwindSafe(call).catch_unwind().await {
+        Ok(reply) => reply,
+        Err(_) => Reply::Failed(Refusal::new(Failure::Transient, "the client panicked")),
+    }
 }
 
-/// Sleeps again where a timer fires early.
-async fn wait_until<R: Runtime>(runtime: &R, at: Moment) {
-    while runtime.now() < at {
-        runtime.sleep_until(at).await;
+/// A call that was sent. It has no timer of its own: the set wakes the loop when the call is given up.
+struct UnderWay<F> {
+    of: Option<Of>,
+    answer_by: Moment,
+    /// `None`: ended by us.
+    call: Option<Pin<Box<F>>>,
+}
+
+impl<F: Future<Output = Reply>> Future for UnderWay<F> {
+    type Output = (Of, Reply);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let reply = match &mut self.call {
+            Some(call) => ready!(call.as_mut().poll(cx)),
+            None => Reply::Failed(Refusal::new(Failure::Transient, "no answer in time")),
+        };
+        self.of.take().map_or(Poll::Pending, |of| Poll::Ready((of, reply)))
+    }
+}
+
+/// Ends the calls whose answers are overdue, and looks for the one that will be next.
+///
+/// It looks at all that are under way, hundreds at most, and only when one was not answered in time.
+fn end_overdue<F: Future<Output = Reply>>(calls: &mut FuturesUnordered<UnderWay<F>>, now: Moment) -> Soonest {
+    let mut soonest = Soonest::default();
+    // What is put in anew is polled, and so those that were ended are noticed.
+    *calls = std::mem::take(calls)
+        .into_iter()
+        .map(|mut it| {
+            if it.answer_by <= now {
+                it.call = None;
+            } else if let Some(of) = &it.of {
+                soonest.note(it.answer_by, of);
+            }
+            it
+        })
+        .collect();
+    soonest
+}
+
+/// The first moment at which a call may have to be ended. That call may be answered by now.
+struct Soonest {
+    any: Moment,
+    /// Of calls that the set does not know.
+    late: Moment,
+}
+
+impl Default for Soonest {
+    fn default() -> Self {
+        Self { any: Moment::MAX, late: Moment::MAX }
+    }
+}
+
+impl Soonest {
+    fn note(&mut self, answer_by: Moment, of: &Of) {
+        self.any = self.any.min(answer_by);
+        if matches!(of, Of::Late(_)) {
+            self.late = self.late.min(answer_by);
+        }
     }
 }

@@ -86,13 +86,14 @@ impl Handle {
             StopReason::Expired | StopReason::Limit => !self.user.0.is_fifo,
             _ => false,
         };
-        let kept = state.set.get_mut(self.key).filter(|_| makes_sense)?;
-        if kept.late.is_none() {
-            let late = Arc::new(Late::new(kept.receipt_handle.clone()));
-            kept.late = Some(Arc::clone(&late));
-            state.late.push_back(late);
+        let kept = state.set.get(self.key).filter(|_| makes_sense)?;
+        if let Some(late) = state.late_of.get(&self.key) {
+            return Some(Arc::clone(late));
         }
-        state.set.get(self.key)?.late.clone()
+        let late = Arc::new(Late::new(kept.receipt_handle.clone()));
+        state.late_of.insert(self.key, Arc::clone(&late));
+        state.late.push_back(Arc::clone(&late));
+        Some(late)
     }
 
     pub(crate) async fn delete_late(
@@ -121,6 +122,9 @@ impl Drop for Handle {
     fn drop(&mut self) {
         let (key, on_drop) = (self.key, self.on_drop);
         let removed = self.user.0.with(|state, now| {
+            if !state.late_of.is_empty() {
+                state.late_of.remove(&key);
+            }
             let is_settling = state.set.lease(key).is_some_and(|it| it.is_settling() && it.ended().is_none());
             let settles = is_settling
                 || match on_drop {

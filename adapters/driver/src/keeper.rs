@@ -125,23 +125,14 @@ impl Keeper {
         let Receipt { receipt_handle, received, about } = receipt;
         let kept = Kept {
             receipt_handle,
-            message_id: Arc::clone(&about.message_id),
+            message_id: about.message_id.clone(),
             receive_count: about.receive_count,
             is_last_receive: about.is_last_receive(),
             ended: Event::new(),
             detached: false,
-            late: None,
-            held_until: Moment::ORIGIN,
             started: false,
         };
-        let key = self.user.0.with(|state, now| {
-            let key = state.set.insert(policy, received, kept, now);
-            let held_until = state.set.lease(key).map(|lease| lease.held_until());
-            if let (Some(kept), Some(held_until)) = (state.set.get_mut(key), held_until) {
-                kept.held_until = held_until;
-            }
-            key
-        });
+        let key = self.user.0.with(|state, now| state.set.insert(policy, received, kept, now));
         Delivery::new(self.user.clone(), key, self.settings.on_drop, about, message)
     }
 

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqs_lease_core::{Ask, Call, Event, FailedCall, Failure, LeaseKey, LeaseSet, Moment, StopReason};
+use sqs_lease_core::{Ask, Call, Entry, Event, FailedCall, Failure, LeaseKey, LeaseSet, Moment, StopReason};
 use tracing::Level;
 
 use crate::queue::Reply;
@@ -24,7 +24,7 @@ pub(crate) struct Log {
 }
 
 struct Line {
-    message_id: Arc<str>,
+    message_id: Option<Arc<str>>,
     receive_count: u32,
     is_last_receive: bool,
     remaining: Duration,
@@ -57,9 +57,12 @@ enum What {
 
 impl Log {
     /// Remembers the codes of a reply until the events that it causes are noted.
-    pub(crate) fn note_codes(&mut self, call: &Call, reply: &Reply) {
+    pub(crate) fn note_codes(&mut self, entries: &[Entry], reply: &Reply) {
         self.codes.clear();
-        for (index, entry) in call.entries.iter().enumerate() {
+        if matches!(reply, Reply::Done) {
+            return;
+        }
+        for (index, entry) in entries.iter().enumerate() {
             let Some(code) = reply.code(index) else { continue };
             let code: Cow<'static, str> = Cow::Owned(code.to_owned());
             if reply.of(index) == Err(Failure::Denied) {
@@ -112,7 +115,7 @@ impl Log {
     fn push(&mut self, key: LeaseKey, what: What, set: &LeaseSet<Kept>, now: Moment) {
         let (Some(kept), Some(lease)) = (set.get(key), set.lease(key)) else { return };
         self.lines.push(Line {
-            message_id: Arc::clone(&kept.message_id),
+            message_id: kept.message_id.clone(),
             receive_count: kept.receive_count,
             is_last_receive: kept.is_last_receive,
             remaining: lease.remaining(now),
@@ -136,7 +139,7 @@ impl Log {
 impl Line {
     fn emit(self) {
         let Self { message_id, receive_count, is_last_receive, remaining, what } = self;
-        let message_id = &*message_id;
+        let message_id = message_id.as_deref().unwrap_or_default();
         match what {
             What::Extended { attempt } => {
                 tracing::debug!(target: TARGET, message_id, receive_count, ?remaining, attempt, "extended");

@@ -63,21 +63,16 @@ impl Refusal {
 }
 
 impl Reply {
-    /// The outcomes as the core takes them, and the codes of those that failed, by their index.
-    pub(crate) fn outcomes(&self) -> Vec<Option<Result<(), Failure>>> {
-        match self {
-            Self::Entries(entries) => entries
-                .iter()
-                .map(|entry| entry.as_ref().map(|outcome| outcome.as_ref().map_err(|it| it.failure).copied()))
-                .collect(),
-            Self::Done | Self::Failed(_) => Vec::new(),
-        }
-    }
-
-    pub(crate) fn answer<'a>(&self, outcomes: &'a [Option<Result<(), Failure>>]) -> Answer<'a> {
+    /// The answer as the core takes it; the outcomes are written into `outcomes`, one for each entry.
+    pub(crate) fn answer<'a>(&self, outcomes: &'a mut [Option<Result<(), Failure>>]) -> Answer<'a> {
         match self {
             Self::Done => Answer::Done,
-            Self::Entries(_) => Answer::Entries(outcomes),
+            Self::Entries(entries) => {
+                for (outcome, entry) in outcomes.iter_mut().zip(entries) {
+                    *outcome = entry.as_ref().map(|it| it.as_ref().map_err(|it| it.failure).copied());
+                }
+                Answer::Entries(outcomes)
+            }
             Self::Failed(refusal) => Answer::Failed(refusal.failure),
         }
     }

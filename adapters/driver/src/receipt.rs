@@ -1,4 +1,5 @@
 use std::fmt;
+use std::num::NonZero;
 use std::sync::Arc;
 
 use sqs_lease_core::Received;
@@ -60,11 +61,17 @@ pub struct Receipt {
 /// What is told of a delivery besides its lease.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
-    pub(crate) message_id: Arc<str>,
+    pub(crate) message_id: Option<Arc<str>>,
     pub(crate) receive_count: u32,
+    pub(crate) max_receive_count: Option<NonZero<u32>>,
+    /// What few messages have.
+    pub(crate) more: Option<Box<More>>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct More {
     pub(crate) group: Option<Arc<str>>,
     pub(crate) trace_header: Option<Arc<str>>,
-    pub(crate) max_receive_count: Option<u32>,
     /// A handler of this process has succeeded with it, and the delete was not confirmed.
     pub(crate) was_handled: bool,
 }
@@ -72,28 +79,21 @@ pub(crate) struct About {
 impl About {
     /// Whether SQS would rather bury it than deliver it again.
     pub(crate) fn is_last_receive(&self) -> bool {
-        self.max_receive_count.is_some_and(|most| self.receive_count > 0 && self.receive_count >= most)
+        self.max_receive_count.is_some_and(|most| self.receive_count >= most.get())
     }
 }
 
 impl Receipt {
     /// A delivery by its receipt handle.
     pub fn new(receipt_handle: impl Into<ReceiptHandle>, received: Received) -> Self {
-        let about = About {
-            message_id: Arc::from(""),
-            receive_count: 0,
-            group: None,
-            trace_header: None,
-            max_receive_count: None,
-            was_handled: false,
-        };
+        let about = About { message_id: None, receive_count: 0, max_receive_count: None, more: None };
         Self { receipt_handle: receipt_handle.into(), received, about }
     }
 
     /// The message's id, for events. It never names the lease: one message may be delivered twice.
     #[must_use]
     pub fn message_id(mut self, message_id: impl Into<Arc<str>>) -> Self {
-        self.about.message_id = message_id.into();
+        self.about.message_id = Some(message_id.into());
         self
     }
 
@@ -108,7 +108,7 @@ impl Receipt {
     /// dead-letter queue.
     #[must_use]
     pub fn max_receive_count(mut self, max_receive_count: u32) -> Self {
-        self.about.max_receive_count = Some(max_receive_count);
+        self.about.max_receive_count = NonZero::new(max_receive_count);
         self
     }
 
@@ -116,14 +116,14 @@ impl Receipt {
     /// a group is for fairness, and has no order: leave it out there.
     #[must_use]
     pub fn group(mut self, group: impl Into<Arc<str>>) -> Self {
-        self.about.group = Some(group.into());
+        self.about.more.get_or_insert_default().group = Some(group.into());
         self
     }
 
     /// `AWSTraceHeader`: the trace in which the message was sent.
     #[must_use]
     pub fn trace_header(mut self, trace_header: impl Into<Arc<str>>) -> Self {
-        self.about.trace_header = Some(trace_header.into());
+        self.about.more.get_or_insert_default().trace_header = Some(trace_header.into());
         self
     }
 }

@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atomic_waker::AtomicWaker;
 use event_listener::Event;
-use sqs_lease_core::{Call, CallKind, LeaseKey, LeaseSet, Moment, SetPolicy};
+use sqs_lease_core::{Call, CallId, CallKind, LeaseKey, LeaseSet, Moment, SetPolicy};
 
 use crate::engine::Engine;
 use crate::late::Late;
@@ -36,6 +36,8 @@ pub(crate) struct State {
     armed: Option<Moment>,
     /// Deletes of deliveries that have no lease any more.
     pub(crate) late: VecDeque<Arc<Late>>,
+    /// The late delete of each delivery that has asked for one.
+    pub(crate) late_of: HashMap<LeaseKey, Arc<Late>>,
     late_in_flight: usize,
     pub(crate) stats: Stats,
 }
@@ -43,7 +45,7 @@ pub(crate) struct State {
 /// What the set keeps with each lease.
 pub(crate) struct Kept {
     pub(crate) receipt_handle: ReceiptHandle,
-    pub(crate) message_id: Arc<str>,
+    pub(crate) message_id: Option<Arc<str>>,
     pub(crate) receive_count: u32,
     /// SQS would rather bury the message than deliver it again.
     pub(crate) is_last_receive: bool,
@@ -51,9 +53,6 @@ pub(crate) struct Kept {
     pub(crate) ended: Event,
     /// Its handle is gone; it only waits for a settle.
     pub(crate) detached: bool,
-    pub(crate) late: Option<Arc<Late>>,
-    /// Until when it was held when that was last looked at.
-    pub(crate) held_until: Moment,
     /// A handler was started.
     pub(crate) started: bool,
 }
@@ -72,7 +71,7 @@ pub(crate) enum Carries {
 
 /// Whom a call's answer is for.
 pub(crate) enum Of {
-    Leases(Box<Call>),
+    Leases(CallId),
     Late(Vec<Arc<Late>>),
 }
 
@@ -92,6 +91,7 @@ impl Shared {
                 set,
                 armed: None,
                 late: VecDeque::new(),
+                late_of: HashMap::new(),
                 late_in_flight: 0,
                 stats: Stats::default(),
             }),
@@ -130,8 +130,7 @@ impl Shared {
     }
 
     /// Takes out what has happened, for the log, and the next call to send.
-    pub(crate) fn take_out(&self, log: &mut Log) -> Option<Outgoing> {
-        let now = self.now();
+    pub(crate) fn take_out(&self, now: Moment, log: &mut Log) -> Option<Outgoing> {
         log.begin();
         let mut ended = Vec::new();
         let mut state = self.lock();
@@ -150,9 +149,10 @@ impl Shared {
         let now = self.now();
         match of {
             Of::Leases(call) => {
-                log.note_codes(&call, reply);
-                let outcomes = reply.outcomes();
-                self.lock().set.handle_answer(call.id, reply.answer(&outcomes), now);
+                let mut outcomes = [None; BATCH];
+                let mut state = self.lock();
+                log.note_codes(state.set.entries(call), reply);
+                state.set.handle_answer(call, reply.answer(&mut outcomes), now);
             }
             Of::Late(deletes) => {
                 self.lock().late_in_flight -= 1;
@@ -163,10 +163,11 @@ impl Shared {
         }
     }
 
-    /// Notes until when the loop is going to sleep.
-    pub(crate) fn arm(&self) -> Option<Moment> {
+    /// Notes until when the loop is going to sleep; not beyond the moment given, which may be the last there is.
+    pub(crate) fn arm(&self, at_most: Moment) -> Option<Moment> {
         let mut state = self.lock();
-        state.armed = state.wake_up();
+        let at_most = Some(at_most).filter(|at| *at < Moment::MAX);
+        state.armed = [state.wake_up(), at_most].into_iter().flatten().min();
         state.armed
     }
 
@@ -196,7 +197,7 @@ impl State {
         loop {
             while let Some(event) = self.set.poll_event(now) {
                 log.note(&event, &self.set, now);
-                self.count(&event, now);
+                self.count(&event);
                 if let sqs_lease_core::Event::Stopped { key, .. } = event {
                     self.stopped(key, ended);
                 }
@@ -206,7 +207,7 @@ impl State {
                 self.stats.called(call.kind, call.entries.len());
                 let answer_by = call.answer_by;
                 let carries = self.carries(&call);
-                return Some(Outgoing { carries, answer_by, of: Of::Leases(Box::new(call)) });
+                return Some(Outgoing { carries, answer_by, of: Of::Leases(call.id) });
             }
             if self.set.poll_timeout().is_none_or(|at| at > now) {
                 return self.take_late(now);
@@ -214,13 +215,9 @@ impl State {
         }
     }
 
-    fn count(&mut self, event: &sqs_lease_core::Event, now: Moment) {
+    fn count(&mut self, event: &sqs_lease_core::Event) {
         match *event {
-            sqs_lease_core::Event::Extended { key, held_until, attempt } => {
-                let Some(kept) = self.set.get_mut(key) else { return };
-                self.stats.extended(attempt, kept.held_until - now);
-                kept.held_until = held_until;
-            }
+            sqs_lease_core::Event::Extended { attempt, margin, .. } => self.stats.extended(attempt, margin),
             sqs_lease_core::Event::Stopped { key, ended } => {
                 let started = self.set.get(key).is_some_and(|kept| kept.started);
                 self.stats.stopped(ended.reason, started);
@@ -238,20 +235,19 @@ impl State {
     }
 
     fn carries(&self, call: &Call) -> Carries {
-        let handles = call.entries.iter().filter_map(|entry| {
-            // A lease that is in a call just taken is in the set.
-            self.set.get(entry.key).map(|kept| (entry, kept.receipt_handle.clone()))
-        });
-        match call.kind {
-            CallKind::Delete => Carries::Deletes(handles.map(|(_, handle)| handle).collect()),
-            _ => Carries::Changes(
-                handles
-                    .filter_map(|(entry, receipt_handle)| {
-                        Some(ChangeVisibility { receipt_handle, timeout: entry.visibility()? })
-                    })
-                    .collect(),
-            ),
+        // A lease that is in a call just taken is in the set.
+        let handle = |key| self.set.get(key).map(|kept| kept.receipt_handle.clone());
+        if call.kind == CallKind::Delete {
+            let mut handles = Vec::with_capacity(call.entries.len());
+            handles.extend(call.entries.iter().filter_map(|entry| handle(entry.key)));
+            return Carries::Deletes(handles);
         }
+        let mut changes = Vec::with_capacity(call.entries.len());
+        changes.extend(call.entries.iter().filter_map(|entry| {
+            let (receipt_handle, timeout) = (handle(entry.key)?, entry.visibility()?);
+            Some(ChangeVisibility { receipt_handle, timeout })
+        }));
+        Carries::Changes(changes)
     }
 
     fn take_late(&mut self, now: Moment) -> Option<Outgoing> {

@@ -165,9 +165,7 @@ impl Machine {
     }
 
     fn send(&self, serial: u32, now: Moment) -> InFlight {
-        let held_until = self.held_until();
-        let patience = (held_until.nanos_since(now) / 3).clamp(NANOS_PER_SEC, 10 * NANOS_PER_SEC);
-        InFlight { serial, sent: now, answer_by: now.plus_nanos(patience).min(held_until) }
+        InFlight { serial, sent: now, answer_by: answer_by(self.held_until(), now) }
     }
 
     // ---- Answers put in ---------------------------------------------------------------------------------
@@ -366,4 +364,10 @@ impl Machine {
         self.ended = Some(Ended { reason, at });
         self.untold.stop = true;
     }
+}
+
+/// By when the answer of a call is wanted that is sent at `now`.
+fn answer_by(held_until: Moment, now: Moment) -> Moment {
+    let patience = (held_until.nanos_since(now) / 3).clamp(NANOS_PER_SEC, 10 * NANOS_PER_SEC);
+    now.plus_nanos(patience).min(held_until)
 }

@@ -5,14 +5,16 @@ use crate::call::{CallKind, LeaseKey};
 use crate::failure::Failure;
 use crate::lease::machine::Machine;
 use crate::lease::state::{DueSettle, Notice, Plan, Waiting};
+use crate::schedule::Taken;
 use crate::slots::Key;
 use crate::time::Moment;
 use crate::view::LeaseView;
+use crate::visibility::Visibility;
 
 impl<T> LeaseSet<T> {
     /// Does the next thing that time alone does by `now`; whether there was one.
     pub(super) fn run_one(&mut self, now: Moment) -> bool {
-        if let Some(due) = self.others.pop_due(now).or_else(|| self.middles.pop_due(now)) {
+        if let Some(due) = self.others.pop_due(now).or_else(|| self.pop_due_middle(now)) {
             if let Some(key) = self.leases.key(due.slot) {
                 self.run(key, now);
             }
@@ -23,12 +25,56 @@ impl<T> LeaseSet<T> {
             return true;
         }
         if let Some(due) = self.closing.pop_due(now) {
-            if let Some(open) = self.calls.key(due.slot).and_then(|id| self.calls.remove(id)) {
-                self.lane(open.kind).closed(now.nanos_since(open.sent), false, now);
+            if let Some(id) = self.calls.key(due.slot) {
+                self.give_up(id, now);
             }
             return true;
         }
         false
+    }
+
+    /// Takes out a lease whose middle has come, to let it wait for a call.
+    ///
+    /// None where all whose middle has come find room in calls that may go now: then calls take them from where
+    /// they are. Else those go first that are lost first.
+    fn pop_due_middle(&mut self, now: Moment) -> Option<Taken> {
+        self.middles.first_at().filter(|at| *at <= now)?;
+        if self.fits_at(now) { None } else { self.middles.pop_due(now) }
+    }
+
+    /// Whether all whose middle has come find room in calls that may go now.
+    pub(super) fn fits_at(&mut self, now: Moment) -> bool {
+        if self.policy.coalesce == 0 || !self.changes.can_send(now) {
+            return false;
+        }
+        if self.fits.0 != now {
+            let room = self.changes.room(now).saturating_mul(Visibility::BATCH);
+            let due = self.middles.due(now, room.saturating_add(1));
+            self.fits = (now, due.saturating_add(self.changes.waiting()) <= room);
+        }
+        self.fits.1
+    }
+
+    /// Gives up those entries of a call whose answers are overdue, and the call after the last.
+    fn give_up(&mut self, id: Key, now: Moment) {
+        let Some(open) = self.calls.get(id) else { return };
+        let (kind, sent, answer_by, entries) = (open.kind, open.sent, open.answer_by, open.entries);
+        let mut next = answer_by;
+        for entry in &entries {
+            let key = entry.key.0;
+            let lease = self.leases.load(key);
+            match lease.and_then(|(machine, _)| machine.answer_by(entry.serial)) {
+                Some(at) if at <= now => self.run(key, now),
+                Some(at) => next = next.min(at),
+                None => {}
+            }
+        }
+        if now < answer_by {
+            self.closing.set(id.slot, next);
+        } else {
+            self.calls.remove(id);
+            self.lane(kind).closed(now.nanos_since(sent), false, now);
+        }
     }
 
     /// Drives one lease: what it has to tell becomes events, what it wants sent waits for a call.
@@ -76,6 +122,13 @@ impl<T> LeaseSet<T> {
     /// Puts a lease where its state belongs: before the lanes, and at its wake-up time.
     pub(super) fn place(&mut self, key: Key, machine: &Machine, now: Moment) {
         let slot = key.slot;
+        if machine.only_awaits() {
+            self.deletes.dequeue(slot);
+            self.changes.dequeue(slot);
+            self.middles.remove(slot);
+            self.others.remove(slot);
+            return;
+        }
         if let Some(wake) = machine.undisturbed_until(now) {
             // What nearly every lease does nearly always.
             self.deletes.dequeue(slot);
@@ -117,7 +170,9 @@ impl<T> LeaseSet<T> {
 
         let waiting = Waiting { extension: extends || waits, settle: deletes || releases };
         let wake = machine.wake_except(waiting);
-        let is_middle = wake.is_some() && !waiting.extension && machine.middle() == wake;
+        // Not one that is to be settled: what else is due of it must not wait until its middle is looked at.
+        let is_middle =
+            wake.is_some() && !waiting.extension && !machine.is_settling() && machine.middle() == wake;
         let (here, other) = if is_middle {
             (&mut self.middles, &mut self.others)
         } else {

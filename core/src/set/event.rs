@@ -1,3 +1,5 @@
+use core::time::Duration;
+
 use crate::action::Ended;
 use crate::call::{Ask, LeaseKey};
 use crate::failure::Failure;
@@ -15,6 +17,8 @@ pub enum Event {
         held_until: Moment,
         /// Which try it was, from 1.
         attempt: u32,
+        /// How long the lease was still held when the acknowledgement came: what was left for another try.
+        margin: Duration,
     },
     /// A try of a call failed, or was given up for want of an answer.
     Failed {

@@ -91,7 +91,8 @@ impl Lane {
         self.room(now) > 0
     }
 
-    fn room(&self, now: Moment) -> usize {
+    /// How many calls may go now.
+    pub(crate) fn room(&self, now: Moment) -> usize {
         self.allowed_at(now).saturating_sub(self.in_flight)
     }
 

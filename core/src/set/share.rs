@@ -4,7 +4,7 @@ use super::{Counted, Event, FailedCall, LeaseSet};
 use crate::call::{Ask, CallKind, Entries, Entry, LeaseKey};
 use crate::failure::Failure;
 use crate::lease::machine::Machine;
-use crate::lease::state::{DueSettle, Plan};
+use crate::lease::state::DueSettle;
 use crate::schedule::Taken;
 use crate::slots::Key;
 use crate::time::{Moment, nanos};
@@ -17,13 +17,20 @@ const LOOKED_AT: usize = 32;
 pub(super) struct Filling {
     pub(super) kind: CallKind,
     pub(super) entries: Entries,
-    /// By when the last of the answers is wanted.
+    /// By when the first and the last of the answers are wanted.
+    pub(super) first_by: Moment,
     pub(super) answer_by: Moment,
     /// When the message of the first entry was received, where the others have to be of that receive.
     receive: Option<Moment>,
 }
 
 impl Filling {
+    fn push(&mut self, entry: Entry, answer_by: Moment) {
+        self.entries.push(entry);
+        self.first_by = self.first_by.min(answer_by);
+        self.answer_by = self.answer_by.max(answer_by);
+    }
+
     pub(super) fn has_room_for(&self, machine: &Machine) -> bool {
         self.receive.is_none_or(|receive| machine.wall() == receive)
     }
@@ -54,13 +61,44 @@ impl PassedOver {
     }
 }
 
+/// Which leases are drawn into a call from before their middle.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// None: only those whose middle has come.
+    Due,
+    /// Those of a window before it.
+    Near,
+}
+
 impl<T> LeaseSet<T> {
     /// Takes the entries of the next call out of their leases; none where there is no call to make.
     pub(super) fn fill(&mut self, kind: CallKind, now: Moment) -> Filling {
-        let mut call = Filling { kind, entries: Entries::EMPTY, answer_by: now, receive: None };
+        let (first_by, answer_by) = (Moment::MAX, now);
+        let mut call = Filling { kind, entries: Entries::EMPTY, first_by, answer_by, receive: None };
         if !self.lane(kind).can_send(now) {
             return call;
         }
+        loop {
+            self.take_ready(&mut call, now);
+            if kind == CallKind::ChangeVisibility && self.fits_at(now) {
+                // Those that are due go from where they are.
+                self.draw_forward(&mut call, now, Reach::Due);
+            }
+            // One that was found due may have turned out to be ready for this kind.
+            if !call.entries.is_empty() || self.lane(kind).waiting() == 0 {
+                break;
+            }
+        }
+        self.take_along(&mut call, now);
+        let is_awake = !call.entries.is_empty() || self.changes.taken_at == Some(now);
+        if kind == CallKind::ChangeVisibility && self.policy.coalesce > 0 && is_awake {
+            self.draw_forward(&mut call, now, Reach::Near);
+        }
+        call
+    }
+
+    /// Takes leases that wait for a call, the most urgent first.
+    fn take_ready(&mut self, call: &mut Filling, now: Moment) {
         let mut passed_over = PassedOver::new();
         while !call.entries.is_full() && !passed_over.is_full() {
             let leases = &self.leases;
@@ -68,7 +106,7 @@ impl<T> LeaseSet<T> {
                 let lease = leases.key(slot).and_then(|key| leases.load(key));
                 lease.map_or(now, |(machine, _)| machine.held_until())
             };
-            let lane = match kind {
+            let lane = match call.kind {
                 CallKind::ChangeVisibility => &mut self.changes,
                 CallKind::Delete => &mut self.deletes,
             };
@@ -76,46 +114,63 @@ impl<T> LeaseSet<T> {
             let Some(key) = self.leases.key(taken.slot) else { continue };
             let Some((machine, serial)) = self.leases.load(key) else { continue };
             if call.has_room_for(&machine) {
-                self.take(key, machine, serial, &mut call, now);
+                self.take(key, machine, serial, call, now);
             } else {
                 passed_over.push(taken);
             }
         }
         for taken in passed_over.drain() {
-            self.lane(kind).put_back(taken);
+            self.lane(call.kind).put_back(taken);
         }
-        self.take_along(&mut call, now);
-        let is_awake = !call.entries.is_empty() || self.changes.taken_at == Some(now);
-        if kind == CallKind::ChangeVisibility && self.policy.coalesce > 0 && is_awake {
-            self.draw_forward(&mut call, now);
-        }
-        call
     }
 
     /// Fills the room that is left with leases whose middle is near, the soonest first.
-    fn draw_forward(&mut self, call: &mut Filling, now: Moment) {
+    fn draw_forward(&mut self, call: &mut Filling, now: Moment, how_far: Reach) {
         let percent = u64::from(self.policy.coalesce);
         let widest = Visibility::MAX.nanos() / 100 * percent;
         let slack = nanos(self.policy.slack);
         let mut passed_over = PassedOver::new();
-        let mut looked_at = 0;
-        while looked_at < LOOKED_AT && !call.entries.is_full() {
-            looked_at = looked_at.saturating_add(1);
+        while !passed_over.is_full() && !call.entries.is_full() {
             // An empty call is begun only for what is due within the slack of this wake.
             let begins = call.entries.is_empty();
-            let reach = now.plus_nanos(if begins { slack } else { widest });
+            let reach = now.plus_nanos(match how_far {
+                Reach::Due => 0,
+                Reach::Near if begins => slack,
+                Reach::Near => widest,
+            });
             let Some(taken) = self.middles.pop_due(reach) else { break };
+            let ahead = taken.at.nanos_since(now);
+            let is_near = |span: u64, timeout: Visibility| {
+                ahead <= slack.min(span / 100) || !begins && ahead <= timeout.nanos() / 100 * percent
+            };
+            if let Some((key, lease, terms)) = self.leases.compact_at(taken.slot) {
+                let wall = lease.wall(terms);
+                if is_near(lease.span(), lease.timeout()) && call.receive.is_none_or(|its| its == wall) {
+                    if let Some(it) = lease.extend(terms, now) {
+                        let ask = Ask::Extend { by: it.by, is_final: it.is_final, warns: it.warns };
+                        call.push(
+                            Entry { key: LeaseKey(key), ask, serial: it.sent.serial },
+                            it.sent.answer_by,
+                        );
+                        if self.policy.same_receive {
+                            call.receive = Some(wall);
+                        }
+                        continue;
+                    }
+                }
+            }
             let Some(key) = self.leases.key(taken.slot) else { continue };
             let Some((machine, serial)) = self.leases.load(key) else { continue };
-            let ahead = taken.at.nanos_since(now);
-            let is_near = ahead <= slack.min(machine.span() / 100)
-                || !begins && ahead <= machine.timeout().nanos() / 100 * percent;
-            let sends = || matches!(machine.plan(now), Plan::Extend(_) | Plan::Final(_));
-            if is_near && call.has_room_for(&machine) && sends() {
-                self.take(key, machine, serial, call, now);
-            } else {
-                passed_over.push(taken);
+            if machine.may_send(now) {
+                if is_near(machine.span(), machine.timeout()) && call.has_room_for(&machine) {
+                    self.take(key, machine, serial, call, now);
+                    continue;
+                }
+            } else if taken.at <= now {
+                self.run(key, now);
+                continue;
             }
+            passed_over.push(taken);
         }
         for taken in passed_over.drain() {
             self.middles.put_back(taken);
@@ -147,22 +202,33 @@ impl<T> LeaseSet<T> {
         };
         self.put(key, &machine, if taken.is_some() { serial } else { before }, now);
         let Some((ask, sent)) = taken else { return };
-        call.entries.push(Entry { key: LeaseKey(key), ask, serial });
-        call.answer_by = call.answer_by.max(sent.answer_by);
+        call.push(Entry { key: LeaseKey(key), ask, serial }, sent.answer_by);
         if self.policy.same_receive {
             call.receive = Some(machine.wall());
         }
     }
 
     pub(super) fn apply(&mut self, entry: &Entry, outcome: Result<(), Failure>, now: Moment) {
+        if outcome.is_ok() {
+            let key = entry.key;
+            let lease = self.leases.compact(key.0);
+            if let Some(it) = lease.and_then(|(lease, terms)| lease.extended(terms, entry.serial, now)) {
+                // In flight it was in no schedule, and waited for no call.
+                self.middles.set(key.0.slot, it.middle);
+                let (held_until, margin) = (self.clock.outer(it.held_until), it.was_held_until.since(now));
+                self.events.push_back(Event::Extended { key, held_until, attempt: 1, margin });
+                return;
+            }
+        }
         let Some((mut machine, serial)) = self.leases.load(entry.key.0) else { return };
         let before = Counted::of(&machine);
+        let margin = machine.held_until().since(now);
         let counted = machine.answer(entry.serial, outcome, now);
         match outcome {
             Ok(()) if counted && matches!(entry.ask, Ask::Extend { .. }) => {
                 let held_until = self.clock.outer(machine.held_until());
                 let attempt = u32::from(before.extension).saturating_add(1);
-                self.events.push_back(Event::Extended { key: entry.key, held_until, attempt });
+                self.events.push_back(Event::Extended { key: entry.key, held_until, attempt, margin });
             }
             Err(failure) => self.tell_failures(entry.key.0, &machine, before, failure),
             Ok(()) => {}

@@ -96,6 +96,23 @@ impl<T> Store<T> {
         }
     }
 
+    /// The lease in a slot where it is compact, whichever it is.
+    #[inline]
+    pub(super) fn compact_at(&mut self, slot: u32) -> Option<(Key, &mut Compact, Terms)> {
+        let (key, held) = self.leases.entry_mut(slot)?;
+        let State::Compact(compact) = &mut held.state else { return None };
+        let terms = self.terms.get(usize::from(compact.terms()))?.terms;
+        Some((key, compact, terms))
+    }
+
+    /// A lease, where it is compact.
+    #[inline]
+    pub(super) fn compact(&mut self, key: Key) -> Option<(&mut Compact, Terms)> {
+        let State::Compact(compact) = &mut self.leases.get_mut(key)?.state else { return None };
+        let terms = self.terms.get(usize::from(compact.terms()))?.terms;
+        Some((compact, terms))
+    }
+
     /// Puts back what [`load`](Self::load) gave, changed.
     #[inline]
     pub(super) fn save(&mut self, key: Key, machine: &Machine, serial: u32) {

@@ -1,7 +1,7 @@
 //! A machine in a third of its room, as long as it keeps to the ordinary way.
 
-use super::Machine;
-use crate::lease::state::{ExtensionInFlight, Renewal, Settle, Untold, Warned};
+use super::{Machine, WORTHWHILE, answer_by};
+use crate::lease::state::{ExtensionInFlight, Renewal, Sent, SentExtension, Settle, Untold, Warned};
 use crate::policy::Guard;
 use crate::time::Moment;
 use crate::visibility::Visibility;
@@ -75,7 +75,82 @@ impl Machine {
     }
 }
 
+/// An ordinary extension that was acknowledged.
+pub(crate) struct Extended {
+    pub(crate) held_until: Moment,
+    /// Until when it was held before.
+    pub(crate) was_held_until: Moment,
+    /// When the next is due.
+    pub(crate) middle: Moment,
+}
+
+/// The two steps that nearly all leases take nearly always, without expanding them. What they do is the machine's to
+/// say: where there is any doubt they do nothing, and debug builds compare.
 impl Compact {
+    /// Sends the extension, where it is due or may go early, and is an ordinary one.
+    #[inline]
+    pub(crate) fn extend(&mut self, terms: Terms, now: Moment) -> Option<SentExtension> {
+        let held_until = self.held_until(terms);
+        let by = self.extension;
+        let is_ordinary = self.state == State::Resting
+            && now < held_until
+            && now.plus_nanos(by.nanos()) > self.end
+            && now.plus_nanos(by.nanos()) <= self.limit
+            && self.end.plus_nanos(WORTHWHILE) <= self.limit;
+        if !is_ordinary {
+            return None;
+        }
+        let before = *self;
+        (self.sent, self.serial, self.state) = (now, self.serial.wrapping_add(1), State::InFlight);
+        let sent = Sent { serial: self.serial, answer_by: answer_by(held_until, now) };
+        debug_assert!(before.expands_to(self, terms, |machine| {
+            let its = machine.take_extension(sent.serial, now);
+            its.is_some_and(|its| {
+                (its.by, its.is_final, its.warns, its.sent.answer_by) == (by, false, false, sent.answer_by)
+            })
+        }));
+        Some(SentExtension { sent, by, is_final: false, warns: false })
+    }
+
+    /// Takes the acknowledgement of the extension in flight, where it is this one and comes in time.
+    #[inline]
+    pub(crate) fn extended(&mut self, terms: Terms, serial: u32, now: Moment) -> Option<Extended> {
+        let was_held_until = self.held_until(terms);
+        if self.state != State::InFlight || self.serial != serial || now > was_held_until {
+            return None;
+        }
+        let before = *self;
+        self.end = self.sent.plus_nanos(self.extension.nanos());
+        (self.timeout, self.counted, self.state) = (self.extension, self.extension, State::Resting);
+        debug_assert!(before.expands_to(self, terms, |machine| machine.answer(serial, Ok(()), now)));
+        let middle = self.sent.plus_nanos(self.extension.nanos() / 2);
+        self.sent = Moment::ORIGIN;
+        Some(Extended { held_until: self.held_until(terms), was_held_until, middle })
+    }
+
+    /// Whether a machine that takes this step becomes what `after` expands to.
+    fn expands_to(&self, after: &Self, terms: Terms, step: impl FnOnce(&mut Machine) -> bool) -> bool {
+        let (mut machine, _) = self.expand(terms);
+        step(&mut machine) && machine == after.expand(terms).0
+    }
+
+    fn held_until(&self, terms: Terms) -> Moment {
+        self.end.minus_nanos(terms.guard.within(self.span())).min(self.limit)
+    }
+
+    /// As the machine's.
+    pub(crate) fn span(&self) -> u64 {
+        self.timeout.min(self.counted).nanos()
+    }
+
+    pub(crate) fn timeout(&self) -> Visibility {
+        self.timeout
+    }
+
+    pub(crate) fn wall(&self, terms: Terms) -> Moment {
+        self.limit.plus_nanos(terms.beyond)
+    }
+
     pub(crate) fn terms(&self) -> u8 {
         self.terms
     }

@@ -118,9 +118,21 @@ impl Machine {
 
     /// Whether all that is due at `now` is an extension to send.
     pub(crate) fn only_extends(&self, now: Moment) -> bool {
-        !self.is_settling()
+        !self.is_settling() && self.is_extension_due(now) && self.may_send(now)
+    }
+
+    /// Whether an extension in flight is all there is: whoever has sent the call also gives it up.
+    pub(crate) fn only_awaits(&self) -> bool {
+        matches!(self.renewal, Renewal::InFlight(_))
+            && !self.is_settling()
             && !self.untold.any()
-            && self.is_extension_due(now)
+            && self.ended.is_none()
+    }
+
+    /// Whether an extension may be sent at `now`, and would be one.
+    pub(crate) fn may_send(&self, now: Moment) -> bool {
+        !self.untold.any()
+            && self.may_extend()
             && now < self.held_until()
             && matches!(self.plan(now), Plan::Extend(_) | Plan::Final(_))
     }
