@@ -177,3 +177,8 @@ where
 {
     Consumer::new(queue, spawn, options, handler)
 }
+
+/// The program on the crate's page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

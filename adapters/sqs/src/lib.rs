@@ -39,3 +39,8 @@ pub use read::in_one_line;
 
 pub use aws_sdk_sqs;
 pub use sqs_lease_driver as driver;
+
+/// The program on the crate's page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -111,3 +111,8 @@ where
     let spawn = move |task| drop(runtime.spawn(task));
     Ok(Consumer::new(queue, spawn, options, handler))
 }
+
+/// The program on the crate's page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

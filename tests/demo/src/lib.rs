@@ -206,3 +206,12 @@ async fn poll(client: &Client, queue_url: &str) -> Result<bool> {
     deleted.map_err(|_| "the rival cannot delete it")?;
     Ok(true)
 }
+
+/// The programs on the first page and on the consumer's.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/consumer.md")]
+    mod consumer {}
+}

@@ -14,3 +14,20 @@ pub mod source;
 pub mod timeline;
 pub mod transcript;
 pub mod virtual_time;
+
+/// The programs on the pages of the book that need no SDK.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../../docs/adapters.md")]
+    mod adapters {}
+    #[doc = include_str!("../../../docs/embedding.md")]
+    mod embedding {}
+    #[doc = include_str!("../../../docs/testing.md")]
+    mod testing {}
+    #[doc = include_str!("../../../core/README.md")]
+    mod core {}
+    #[doc = include_str!("../../../adapters/driver/README.md")]
+    mod driver {}
+    #[doc = include_str!("../../sim/README.md")]
+    mod sim {}
+}
