@@ -125,7 +125,7 @@ impl Run {
             match action {
                 Some(Action::Extend(it)) => self.extension = Some(it.attempt.id),
                 Some(Action::Delete(attempt) | Action::Release { attempt, .. }) => {
-                    self.settle = Some(attempt.id)
+                    self.settle = Some(attempt.id);
                 }
                 Some(_) => {}
                 None => return,
@@ -147,7 +147,7 @@ fn observe() -> BTreeSet<Transition> {
         let timeout = [2, 10, 30, 40_000][dice.below(4)];
         let mut policy = Policy::new();
         if dice.below(3) == 0 {
-            policy = policy.max_hold(std::time::Duration::from_secs(60)).unwrap();
+            policy = policy.max_hold(std::time::Duration::from_mins(1)).unwrap();
         }
         if dice.below(3) == 0 {
             policy = policy.extension(Visibility::new([1, 20, 43_200][dice.below(3)]).unwrap()).unwrap();
