@@ -125,3 +125,27 @@ fn broken_the_drain_rule_makes_things_late_and_nothing_wrong() {
     let (events, _) = drain(&mut set, at(150_000));
     assert!(events.len() >= 60, "nothing was told twice or forgotten: {}", events.len());
 }
+
+/// Nobody is passed over: of leases that are due at one moment those go first that came first.
+#[test]
+fn of_one_moment_the_first_comes_first() {
+    let bounds = SetPolicy::new().changes_in_flight(1).unwrap();
+    for exact in [false, true] {
+        let mut set = LeaseSet::new(if exact { bounds.coalesce(0).unwrap() } else { bounds });
+        for nth in 0..LEASES {
+            // Each fifth is received later, so that there are moments before and after.
+            let received = at(100_000 + nth % 5 * 400);
+            set.insert(&policy(), Received::new(received, secs(30)), nth, received);
+        }
+        let mut order = Vec::new();
+        for _ in 0..LEASES / 10 {
+            let (_, calls) = drain(&mut set, at(116_600));
+            let [call] = &calls[..] else { panic!("one call at a time: {calls:?}") };
+            order.extend(call.entries.iter().map(|entry| *set.get(entry.key).unwrap()));
+            set.handle_answer(call.id, Answer::Done, at(116_600));
+        }
+        let mut expected: Vec<_> = (0..LEASES).collect();
+        expected.sort_by_key(|nth| nth % 5);
+        assert_eq!(order, expected);
+    }
+}
