@@ -12,6 +12,7 @@ use crate::keeper::OnDrop;
 use crate::receipt::About;
 use crate::settle::{LateDelete, Loss, SettleError};
 use crate::shared::User;
+use crate::trace::TraceParent;
 
 /// A delivery that is kept: the message and its lease.
 ///
@@ -74,6 +75,11 @@ impl<M> Delivery<M> {
     /// `AWSTraceHeader`, where the message has one: `Root=1-…;Parent=…;Sampled=1`.
     pub fn trace_header(&self) -> Option<&str> {
         self.lease.about.more.as_ref()?.trace_header.as_deref()
+    }
+
+    /// What the trace header says, to link a span to the trace of the sender.
+    pub fn trace_parent(&self) -> Option<TraceParent> {
+        TraceParent::parse(self.trace_header()?)
     }
 
     /// A span for the work on this message, named as OpenTelemetry's messaging conventions name things. A

@@ -51,6 +51,7 @@ mod shared;
 mod span;
 mod stats;
 mod sync;
+mod trace;
 
 pub use consumer::{
     BackOff, Consumer, ConsumerError, ConsumerOptions, ConsumerOptionsError, LastReceive, OnFailure, Report,
@@ -67,3 +68,4 @@ pub use sqs_lease_core::{
     StopReason, Visibility, VisibilityError,
 };
 pub use stats::{Losses, Margins, Stats};
+pub use trace::TraceParent;

@@ -54,7 +54,8 @@ pub use sqs_lease_driver as driver;
 pub use sqs_lease_driver::{
     BackOff, Consumer, ConsumerError, ConsumerOptions, ConsumerOptionsError, Delivery, Failure, Keeper,
     LastReceive, LateDelete, Loss, Moment, OnDrop, OnFailure, Policy, PolicyError, Report, SetPolicy,
-    SetPolicyError, SettleError, Shutdown, Stats, StopReason, Stopper, Visibility, VisibilityError,
+    SetPolicyError, SettleError, Shutdown, Stats, StopReason, Stopper, TraceParent, Visibility,
+    VisibilityError,
 };
 pub use sqs_lease_sqs::{LeaseQueue, OpenError, Options, OptionsError, ReceiveError, SqsQueue, in_one_line};
 

@@ -65,6 +65,16 @@ async fn run() -> Result<()> {
         }
     })?;
     let stopper = consumer.stopper();
+    let at_signal = stopper.clone();
+    tokio::spawn(async move {
+        // The first Ctrl-C stops cleanly, the second at once.
+        if tokio::signal::ctrl_c().await.is_ok() {
+            at_signal.shutdown(Shutdown::ReleaseUnstarted, Duration::from_secs(20));
+        }
+        if tokio::signal::ctrl_c().await.is_ok() {
+            std::process::exit(130);
+        }
+    });
     tokio::spawn(async move {
         while count.load(Ordering::Relaxed) < GROUPS.len() * STEPS.len() {
             tokio::time::sleep(Duration::from_millis(50)).await;

@@ -4,6 +4,8 @@
 //! another queue or server.
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sqs_lease_demo::{self as demo, Place, Result, VISIBILITY_TIMEOUT, tell};
@@ -33,11 +35,18 @@ async fn run() -> Result<()> {
 
     let options = Options::new().visibility_timeout(Visibility::new(VISIBILITY_TIMEOUT)?);
     let queue = sqs_lease_tokio::open(client, queue_url, options).await?;
+    let stops = Arc::new(AtomicBool::new(false));
+    tokio::spawn(at_signals(Arc::clone(&stops)));
     let (mut running, mut handled) = (JoinSet::new(), 0);
     while handled < JOBS {
-        // Only what can start now: a lease counts from the receive.
+        let is_stopping = stops.load(Ordering::Relaxed);
+        if is_stopping && running.is_empty() {
+            break;
+        }
+        // Only what can start now: a lease counts from the receive. One under way is let finish at a stop: dropping it would
+        // hide what SQS was about to answer.
         let free = CONCURRENCY - running.len();
-        if free > 0 && handled + running.len() < JOBS {
+        if !is_stopping && free > 0 && handled + running.len() < JOBS {
             for delivery in queue.receive_up_to(u8::try_from(free)?).await? {
                 running.spawn(handle(delivery));
             }
@@ -48,6 +57,16 @@ async fn run() -> Result<()> {
     }
     tell(&format!("{handled} handled"));
     Ok(())
+}
+
+/// The first Ctrl-C lets what was received end, the second ends at once.
+async fn at_signals(stops: Arc<AtomicBool>) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        stops.store(true, Ordering::Relaxed);
+    }
+    if tokio::signal::ctrl_c().await.is_ok() {
+        std::process::exit(130);
+    }
 }
 
 async fn handle(delivery: Delivery<Message>) -> Result<()> {

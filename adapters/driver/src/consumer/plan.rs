@@ -173,7 +173,7 @@ impl Plan {
         let names: Vec<Option<Id>> = arrivals
             .into_iter()
             .map(|Arrival { message_id, group, is_last }| {
-                if self.messages.contains_key(&message_id) {
+                if self.is_in_work(&message_id) {
                     blocked.extend(group);
                     return None;
                 }
@@ -260,6 +260,12 @@ impl Plan {
             Shutdown::ReleaseUnstarted => self.let_waiting_go(how),
             Shutdown::ReleaseAll | Shutdown::Leave => self.let_all_go(how),
         }
+    }
+
+    /// One that is being given back may come again before SQS has confirmed that.
+    fn is_in_work(&self, message_id: &str) -> bool {
+        let item = self.messages.get(message_id).and_then(|id| self.items.get(id));
+        item.is_some_and(|item| item.state != State::Returning)
     }
 
     fn insert(&mut self, id: Id, message_id: Arc<str>, group: Option<Arc<str>>, is_last: bool) {

@@ -310,7 +310,12 @@ impl<S: Source> Shell<S> {
         }
         let message_id: Arc<str> = member.delivery.message_id().into();
         match member.delivery.ended().map(|ended| ended.reason) {
-            Some(StopReason::Released) => self.report.released.push(message_id),
+            Some(StopReason::Released) => {
+                // The last long poll may have brought it once more.
+                if !self.report.released.contains(&message_id) {
+                    self.report.released.push(message_id);
+                }
+            }
             // Its handler was quicker.
             Some(StopReason::Deleted) => {
                 self.report.interrupted.retain(|it| *it != message_id);

@@ -63,6 +63,27 @@ fn a_group_goes_on_with_the_next_receive() {
     assert_eq!(scene.notes.take(), ["0 begin a", "10000 begin a", "11100 begin b"]);
 }
 
+/// It is there again before SQS has confirmed that it went back: no duplicate of something in work.
+#[test]
+fn what_goes_back_and_comes_again_at_once_is_handled() {
+    let mut scene = scene_of(30, ScriptedQueue::fifo);
+    scene.receives(0, &["G/a", "G/b"]);
+    scene.receives(2, &["G/a#2", "G/b#2"]);
+    // The release of `b` is answered after 3 s.
+    scene.queue.then([Then::Reply(seconds(3), sqs_lease_driver::Reply::Done)]);
+    let consumer = scene.consumer(at_a_time(2), {
+        let tries = Mutex::new(0);
+        move |_| {
+            let mut tries = tries.lock().unwrap();
+            *tries += 1;
+            (1, if *tries == 1 { "fails" } else { "ok" })
+        }
+    });
+    let (ended, _) = scene.run(consumer, 15, Shutdown::Drain, 60);
+    ended.unwrap();
+    assert_eq!(scene.notes.take(), ["0 begin a", "2000 begin a", "3100 begin b"]);
+}
+
 #[test]
 fn what_stands_behind_a_duplicate_is_released() {
     let mut scene = scene_of(30, ScriptedQueue::fifo);
