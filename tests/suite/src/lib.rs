@@ -4,6 +4,7 @@
 
 pub mod capture;
 pub mod conformance;
+pub mod differential;
 pub mod harness;
 pub mod modelled;
 pub mod reference;
