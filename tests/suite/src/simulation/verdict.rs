@@ -168,26 +168,24 @@ fn story(events: &[Recorded]) -> String {
 
 /// Everything that is visible in a queue; it is deleted on the way, so that a FIFO group gives all of it.
 fn drain(model: &mut Model, queue: &str, now: Moment) -> BTreeSet<MessageId> {
-    let (mut there, mut now) = (BTreeSet::new(), now);
+    let mut there = BTreeSet::new();
     // A short poll may miss what is there.
     let all = Receive::new().max(10).wait(1);
     loop {
-        let Ok(messages) = paced(&mut now, |now| model.receive(queue, &all, now)) else { return there };
+        let messages = paced(model, now, |model, now| model.receive(queue, &all, now));
         if messages.is_empty() {
             return there;
         }
         for message in messages {
             there.insert(message.message_id);
-            paced(&mut now, |now| model.delete(queue, &message.receipt_handle, now))
-                .expect("its newest handle");
+            paced(model, now, |model, now| model.delete(queue, &message.receipt_handle, now));
         }
     }
 }
 
-/// Asks again a second later where a queue has a pace.
-fn paced<R>(now: &mut Moment, mut ask: impl FnMut(Moment) -> Result<R, Error>) -> Result<R, Error> {
-    ask(*now).or_else(|_| {
-        *now += Duration::from_secs(1);
-        ask(*now)
-    })
+/// Asks at `now`, or at the latest moment if that is later, and again a second later where a queue has a pace.
+fn paced<R>(model: &mut Model, now: Moment, ask: impl Fn(&mut Model, Moment) -> Result<R, Error>) -> R {
+    let now = model.latest().max(now);
+    let later = |model: &mut Model| ask(model, now + Duration::from_secs(1));
+    ask(model, now).or_else(|_| later(model)).expect("no other refusal")
 }
