@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use sqs_lease_sim::{Receive, Server, Settings};
 
-const MESSAGES: usize = 10_000;
+/// As many as SQS lets a queue have in flight.
+const MESSAGES: usize = 120_000;
 const CONNECTIONS: usize = 8;
 const SECONDS: u64 = 3;
 

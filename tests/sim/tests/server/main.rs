@@ -3,6 +3,7 @@
 mod bounds;
 mod client;
 mod control;
+mod crowd;
 mod faults;
 mod operations;
 mod polls;
