@@ -1,0 +1,63 @@
+//! Tests of a handler as a user writes them: on the simulated SQS, with the driver itself, in virtual time. The pages on
+//! testing show them.
+
+use std::time::{Duration, Instant};
+
+use sqs_lease_driver::{Keeper, Settings, StopReason};
+use sqs_lease_suite::modelled::ModelQueue;
+use sqs_lease_suite::virtual_time::World;
+
+const TIMEOUT: u32 = 600;
+
+/// The latency of the simulated network, each way.
+const LATENCY: Duration = Duration::from_millis(20);
+
+#[test]
+fn a_handler_of_almost_twelve_hours_keeps_its_message() {
+    let started = Instant::now();
+    let mut world = World::new();
+    let time = world.time();
+    let jobs = ModelQueue::new(time.clone(), "jobs", LATENCY, &[]);
+    let keeper = Keeper::new(jobs.clone(), time.clone(), Settings::new());
+    world.spawner().spawn(keeper.run());
+    jobs.send("render the film");
+    let delivery = jobs.receive_into(&keeper, TIMEOUT).expect("the message");
+    let rival = jobs.clone();
+    world.run(async move {
+        let work = async {
+            for _ in 0..11 {
+                time.sleep(Duration::from_hours(1)).await;
+                assert!(rival.receive(TIMEOUT).is_none(), "nobody else gets it meanwhile");
+            }
+        };
+        delivery.keep(work).await.expect("held to the end of the work");
+        delivery.delete().await.expect("deleted, and confirmed");
+    });
+    jobs.model(|model, _| {
+        assert_eq!(model.overlaps(), []);
+        assert_eq!(model.histories().count(), 1);
+    });
+    // In a debug build, beside other tests: the aim is a tenth of this.
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_handler_that_loses_its_lease_is_told_before_anybody_else_gets_the_message() {
+    let mut world = World::new();
+    let time = world.time();
+    let jobs = ModelQueue::new(time.clone(), "jobs", LATENCY, &[]);
+    let keeper = Keeper::new(jobs.clone(), time.clone(), Settings::new());
+    world.spawner().spawn(keeper.run());
+    jobs.send("work");
+    let delivery = jobs.receive_into(&keeper, 30).expect("the message");
+    let handle = delivery.message().receipt_handle.clone();
+    let queue = jobs.clone();
+    world.run(async move {
+        // Somebody deletes the message under the handler's hands.
+        queue.model(|model, now| model.delete("jobs", &handle, now)).expect("deleted");
+        let lost = delivery.keep(time.sleep(Duration::from_hours(1))).await.expect_err("the work is cut off");
+        assert_eq!(lost.reason, StopReason::Refused);
+        queue.model(|model, now| model.let_go("jobs", &handle, now)).expect("noted");
+    });
+    jobs.model(|model, _| assert_eq!(model.overlaps(), []));
+}
