@@ -134,3 +134,10 @@ fn a_lease_at_the_last_moment_ends_there() {
         }
     }
 }
+
+#[test]
+fn before_its_receive_a_lease_counts_from_the_receive() {
+    let lease = lease();
+    assert_eq!(lease.remaining(Moment::ORIGIN), Duration::from_secs(30));
+    assert!(lease.is_held(Moment::ORIGIN));
+}

@@ -1,8 +1,8 @@
 //! What is held back, and in which order it goes.
 
-use sqs_lease_core::{Answer, CallKind, Failure, SetPolicy, Visibility};
+use sqs_lease_core::{Answer, CallKind, Failure, Received, SetPolicy, Visibility};
 
-use super::{Set, call, calls, drain, insert, keys, ms, narrow};
+use super::{Set, call, calls, drain, insert, keys, ms, narrow, policy, visibility};
 
 const CHANGE: CallKind = CallKind::ChangeVisibility;
 
@@ -180,4 +180,26 @@ fn throttling_never_leaves_less_than_one_call() {
         assert!(throttled < 100, "it hammers");
     }
     assert!(throttled > 8, "{throttled} tries");
+}
+
+#[test]
+fn a_settle_that_waits_is_not_put_off_by_being_asked_about_again() {
+    let mut set = narrow();
+    time_calls(&mut set, 50_000, 100);
+    insert(&mut set, 100_000, 55);
+    let busy = call(&mut set, 127_500);
+    // Ten that are lost at 130 s, and a release that has waited for long enough at 129.5 s.
+    for _ in 0..10 {
+        set.insert(&policy(), Received::new(ms(100_000), visibility(30)), 30, ms(128_500));
+    }
+    let released = insert(&mut set, 128_500, 60);
+    set.release(released, visibility(0), ms(128_500)).unwrap();
+    assert_eq!(calls(&mut set, 128_500), []);
+    // Neither changes anything: a release is wanted.
+    assert!(set.delete(released, ms(129_400)).is_err());
+    set.extend(released, visibility(90), ms(129_400)).unwrap();
+    assert_eq!(calls(&mut set, 129_400), []);
+    set.handle_answer(busy.id, Answer::Done, ms(129_450));
+    let next = call(&mut set, 129_450);
+    assert_eq!((next.entries.len(), keys(&next)[0]), (10, released));
 }
