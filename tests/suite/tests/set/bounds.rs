@@ -184,22 +184,26 @@ fn throttling_never_leaves_less_than_one_call() {
 
 #[test]
 fn a_settle_that_waits_is_not_put_off_by_being_asked_about_again() {
-    let mut set = narrow();
-    time_calls(&mut set, 50_000, 100);
-    insert(&mut set, 100_000, 55);
-    let busy = call(&mut set, 127_500);
-    // Ten that are lost at 130 s, and a release that has waited for long enough at 129.5 s.
-    for _ in 0..10 {
-        set.insert(&policy(), Received::new(ms(100_000), visibility(30)), 30, ms(128_500));
+    // Received just now, or so long ago that its extension waits already when the release is asked for.
+    for received in [128_500, 95_000] {
+        let mut set = narrow();
+        time_calls(&mut set, 50_000, 100);
+        insert(&mut set, 100_000, 55);
+        let busy = call(&mut set, 127_500);
+        // Ten that are lost at 130 s, and a release that has waited for long enough at 129.5 s.
+        for _ in 0..10 {
+            set.insert(&policy(), Received::new(ms(100_000), visibility(30)), 30, ms(128_500));
+        }
+        let released = set.insert(&policy(), Received::new(ms(received), visibility(60)), 60, ms(128_500));
+        assert_eq!(calls(&mut set, 128_500), []);
+        set.release(released, visibility(0), ms(128_500)).unwrap();
+        assert_eq!(calls(&mut set, 128_500), []);
+        // Neither changes anything: a release is wanted.
+        assert!(set.delete(released, ms(129_400)).is_err());
+        set.extend(released, visibility(90), ms(129_400)).unwrap();
+        assert_eq!(calls(&mut set, 129_400), []);
+        set.handle_answer(busy.id, Answer::Done, ms(129_450));
+        let next = call(&mut set, 129_450);
+        assert_eq!((next.entries.len(), keys(&next)[0]), (10, released), "{received}");
     }
-    let released = insert(&mut set, 128_500, 60);
-    set.release(released, visibility(0), ms(128_500)).unwrap();
-    assert_eq!(calls(&mut set, 128_500), []);
-    // Neither changes anything: a release is wanted.
-    assert!(set.delete(released, ms(129_400)).is_err());
-    set.extend(released, visibility(90), ms(129_400)).unwrap();
-    assert_eq!(calls(&mut set, 129_400), []);
-    set.handle_answer(busy.id, Answer::Done, ms(129_450));
-    let next = call(&mut set, 129_450);
-    assert_eq!((next.entries.len(), keys(&next)[0]), (10, released));
 }
