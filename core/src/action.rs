@@ -4,6 +4,21 @@ use crate::time::Moment;
 use crate::visibility::Visibility;
 
 /// What a [`Lease`](crate::Lease) asks its owner to do.
+///
+/// ```
+/// use sqs_lease_core::{Action, Lease, Moment, Policy, Received, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut lease = Lease::new(&Policy::new(), Received::new(at(100), Visibility::new(30)?));
+/// match lease.poll(at(115)) {
+///     Some(Action::Extend(extend)) => println!("ChangeMessageVisibility, {} s", extend.by.secs()),
+///     Some(Action::Release { after, .. }) => println!("ChangeMessageVisibility, {} s", after.secs()),
+///     Some(Action::Delete(_)) => println!("DeleteMessage"),
+///     Some(Action::Stop(reason)) => println!("over: {reason}"),
+///     other => println!("{other:?}"),
+/// }
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
@@ -28,6 +43,16 @@ pub enum Action {
 }
 
 /// An extension to send.
+///
+/// ```
+/// use sqs_lease_core::{Action, Lease, Moment, Policy, Received, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut lease = Lease::new(&Policy::new(), Received::new(at(100), Visibility::new(30)?));
+/// let Some(Action::Extend(extend)) = lease.poll(at(115)) else { panic!("the middle of the timeout") };
+/// assert_eq!((extend.by.secs(), extend.is_final, extend.warns), (30, false, false));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Extend {
@@ -42,6 +67,19 @@ pub struct Extend {
 }
 
 /// One try of a call.
+///
+/// ```
+/// use sqs_lease_core::{Action, Failure, Lease, Moment, Policy, Received, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut lease = Lease::new(&Policy::new(), Received::new(at(100), Visibility::new(30)?));
+/// let Some(Action::Extend(extend)) = lease.poll(at(115)) else { panic!("the middle of the timeout") };
+/// // A third of the 14 s for which it is still held is the call's. No answer by then has failed.
+/// assert!(extend.attempt.answer_by < at(120));
+/// assert_eq!(lease.poll(extend.attempt.answer_by), None);
+/// assert!(!lease.awaits(extend.attempt.id));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Attempt {
@@ -52,10 +90,33 @@ pub struct Attempt {
 }
 
 /// Names one call of one lease. A stale one is harmless.
+///
+/// ```
+/// use sqs_lease_core::{Action, Lease, Moment, Policy, Received, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut lease = Lease::new(&Policy::new(), Received::new(at(100), Visibility::new(30)?));
+/// let Some(Action::Extend(extend)) = lease.poll(at(115)) else { panic!("the middle of the timeout") };
+/// assert!(lease.awaits(extend.attempt.id));
+/// lease.handle_answer(extend.attempt.id, Ok(()), at(116));
+/// // A second answer to the same call changes nothing.
+/// assert!(!lease.awaits(extend.attempt.id));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AttemptId(pub(crate) u32);
 
 /// What a lease will do next, as things stand: "extend at T by N".
+///
+/// ```
+/// use sqs_lease_core::{Lease, Moment, Policy, Received, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut lease = Lease::new(&Policy::new(), Received::new(at(100), Visibility::new(30)?));
+/// let next = lease.next().expect("an extension is planned");
+/// assert_eq!((next.at, next.by.secs(), next.is_final), (at(115), 30, false));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Next {
@@ -68,6 +129,14 @@ pub struct Next {
 }
 
 /// Why a lease is over.
+///
+/// ```
+/// use sqs_lease_core::{StopReason};
+///
+/// assert_eq!(StopReason::Expired.to_string(), "expired");
+/// assert!(StopReason::Expired.is_loss());
+/// assert!(!StopReason::Deleted.is_loss());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StopReason {
@@ -114,6 +183,18 @@ impl fmt::Display for StopReason {
 }
 
 /// How and when a lease ended.
+///
+/// ```
+/// use sqs_lease_core::{StopReason, Lease, Moment, Policy, Received, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut lease = Lease::new(&Policy::new(), Received::new(at(100), Visibility::new(30)?));
+/// // Nobody looked at it for a minute: it ended when it had to, a second before the 30 s were over.
+/// while lease.poll(at(160)).is_some() {}
+/// let ended = lease.ended().expect("it is over");
+/// assert_eq!((ended.reason, ended.at), (StopReason::Expired, at(129)));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Ended {
@@ -124,6 +205,17 @@ pub struct Ended {
 }
 
 /// Why a settle was not taken.
+///
+/// ```
+/// use sqs_lease_core::{SettleError, StopReason, Lease, Moment, Policy, Received, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut lease = Lease::new(&Policy::new(), Received::new(at(100), Visibility::new(30)?));
+/// let error = lease.delete(at(160)).unwrap_err();
+/// let SettleError::Ended(ended) = error else { panic!("{error}") };
+/// assert_eq!(ended.reason, StopReason::Expired);
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SettleError {

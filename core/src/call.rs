@@ -12,6 +12,17 @@ impl Visibility {
 }
 
 /// Names a lease of a [`LeaseSet`](crate::LeaseSet). It outlives the lease harmlessly: it then finds nothing.
+///
+/// ```
+/// use sqs_lease_core::{LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// let key = set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), "receipt handle", at(0));
+/// assert_eq!(set.remove(key), Some("receipt handle"));
+/// assert!(set.get(key).is_none());
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseKey(pub(crate) Key);
 
@@ -22,6 +33,19 @@ impl fmt::Debug for LeaseKey {
 }
 
 /// Names a call of a [`LeaseSet`](crate::LeaseSet). A stale one is harmless.
+///
+/// ```
+/// use sqs_lease_core::{Answer, LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// let key = set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), "receipt handle", at(0));
+/// let call = set.poll_call(at(15)).expect("an extension is due");
+/// assert!(set.awaits(call.id));
+/// set.handle_answer(call.id, Answer::Done, at(16));
+/// assert!(!set.awaits(call.id));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub(crate) Key);
 
@@ -32,6 +56,18 @@ impl fmt::Debug for CallId {
 }
 
 /// Which SQS call carries the entries.
+///
+/// ```
+/// use sqs_lease_core::{CallKind, LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// let key = set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), "receipt handle", at(0));
+/// set.delete(key, at(3)).expect("it is held");
+/// let call = set.poll_call(at(3)).expect("a delete is due");
+/// assert_eq!(call.kind, CallKind::Delete);
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallKind {
@@ -44,6 +80,18 @@ pub enum CallKind {
 /// A call of one to ten entries to send.
 ///
 /// Use an entry's index as its entry id: SQS wants ids that are distinct within the request.
+///
+/// ```
+/// use sqs_lease_core::{CallKind, LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// let key = set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), "receipt handle", at(0));
+/// let call = set.poll_call(at(15)).expect("an extension is due");
+/// assert_eq!((call.kind, call.entries.len()), (CallKind::ChangeVisibility, 1));
+/// assert!(call.answer_by < at(20));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Call {
@@ -58,6 +106,19 @@ pub struct Call {
 }
 
 /// The entries of a call: 1 to 10, each lease at most once. A slice of [`Entry`].
+///
+/// ```
+/// use sqs_lease_core::{LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// let key = set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), "receipt handle", at(0));
+/// let call = set.poll_call(at(15)).expect("an extension is due");
+/// for (id, entry) in call.entries.iter().enumerate() {
+///     println!("entry {id}: {:?}", entry.ask);
+/// }
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Entries {
     entries: [Entry; Visibility::BATCH],
@@ -103,6 +164,19 @@ impl fmt::Debug for Entries {
 }
 
 /// What a call asks for one lease.
+///
+/// ```
+/// use sqs_lease_core::{LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// let key = set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), "receipt handle", at(0));
+/// let call = set.poll_call(at(15)).expect("an extension is due");
+/// let entry = call.entries[0];
+/// assert_eq!(set.get(entry.key), Some(&"receipt handle"));
+/// assert_eq!(entry.visibility(), Some(Visibility::new(30)?));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
@@ -130,6 +204,20 @@ impl Entry {
 }
 
 /// What is asked for one lease.
+///
+/// ```
+/// use sqs_lease_core::{Ask, LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// let key = set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), "receipt handle", at(0));
+/// let call = set.poll_call(at(15)).expect("an extension is due");
+/// match call.entries[0].ask {
+///     Ask::Extend { by, warns, .. } => assert_eq!((by.secs(), warns), (30, false)),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ask {
@@ -152,6 +240,19 @@ pub enum Ask {
 }
 
 /// What SQS, or the network, answered to a call.
+///
+/// ```
+/// use sqs_lease_core::{Answer, Event, Failure, LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// let key = set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), "receipt handle", at(0));
+/// let call = set.poll_call(at(15)).expect("an extension is due");
+/// // SQS refused the one entry: the delivery is gone.
+/// set.handle_answer(call.id, Answer::Entries(&[Some(Err(Failure::Gone))]), at(16));
+/// assert!(matches!(set.poll_event(at(16)), Some(Event::Failed { failure: Failure::Gone, .. })));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Answer<'a> {

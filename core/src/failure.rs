@@ -30,6 +30,14 @@ pub enum Failure {
 }
 
 /// What an error was the answer to.
+///
+/// ```
+/// use sqs_lease_core::{Failure, Scope};
+///
+/// // A refusal that nobody knows: of one delivery it is a loss, of a whole batch it is not.
+/// assert_eq!(Failure::read(Scope::Entry, Some(400), Some("Unheard"), ""), Failure::Gone);
+/// assert_eq!(Failure::read(Scope::Batch, Some(400), Some("Unheard"), ""), Failure::Denied);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scope {

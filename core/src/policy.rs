@@ -147,6 +147,13 @@ impl fmt::Debug for Guard {
 }
 
 /// A setting out of range. The text names the value and the range.
+///
+/// ```
+/// use sqs_lease_core::{Policy, Visibility};
+///
+/// let error = Policy::new().extension(Visibility::ZERO).unwrap_err();
+/// assert_eq!(error.to_string(), "extension of 0 s is out of range: 1 s to 43200 s");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PolicyError {
@@ -181,6 +188,16 @@ impl fmt::Display for PolicyError {
 impl core::error::Error for PolicyError {}
 
 /// What a lease must know of the receive: when, and for how long SQS hides the message.
+///
+/// ```
+/// use sqs_lease_core::{Moment, Received, Visibility};
+///
+/// let at = Moment::from_secs;
+/// // A long poll: the request was sent at 100, the answer came at 118.
+/// let received = Received::new(at(118), Visibility::new(30)?).requested(at(100))?;
+/// assert!(received.requested(at(119)).is_err());
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     pub(crate) at: Moment,

@@ -7,6 +7,19 @@ use crate::time::Moment;
 use crate::visibility::Visibility;
 
 /// A look at a lease of a [`LeaseSet`](crate::LeaseSet).
+///
+/// ```
+/// use sqs_lease_core::{LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// let key = set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), "receipt handle", at(0));
+/// let lease = set.lease(key).expect("it is in the set");
+/// assert!(lease.is_held(at(28)));
+/// assert_eq!(lease.remaining(at(10)).as_secs(), 19);
+/// assert_eq!((lease.held_until(), lease.end()), (at(29), at(30)));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LeaseView<'a> {
     pub(crate) clock: &'a Clock,

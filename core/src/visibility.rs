@@ -91,6 +91,13 @@ impl fmt::Display for Visibility {
 }
 
 /// A value that is no visibility timeout. It says which, and what SQS takes.
+///
+/// ```
+/// use sqs_lease_core::{Visibility};
+///
+/// let error = Visibility::new(43_201).unwrap_err();
+/// println!("{error}");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VisibilityError {
     given: Given,

@@ -6,6 +6,19 @@ use crate::failure::Failure;
 use crate::time::Moment;
 
 /// Something that happened to a lease of a [`LeaseSet`](super::LeaseSet).
+///
+/// ```
+/// use sqs_lease_core::{Answer, Event, LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// let key = set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), "receipt handle", at(0));
+/// let call = set.poll_call(at(15)).expect("an extension is due");
+/// set.handle_answer(call.id, Answer::Done, at(16));
+/// let Some(Event::Extended { held_until, attempt, .. }) = set.poll_event(at(16)) else { panic!("it was extended") };
+/// assert_eq!((held_until, attempt), (at(44), 1));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
@@ -57,6 +70,19 @@ pub enum Event {
 }
 
 /// Which call of a lease failed.
+///
+/// ```
+/// use sqs_lease_core::{Answer, Event, Failure, FailedCall, LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// let key = set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), "receipt handle", at(0));
+/// let call = set.poll_call(at(15)).expect("an extension is due");
+/// set.handle_answer(call.id, Answer::Failed(Failure::Transient), at(16));
+/// let Some(Event::Failed { call, retry_at, .. }) = set.poll_event(at(16)) else { panic!("it failed") };
+/// assert_eq!((call, retry_at), (FailedCall::Extension, Some(at(17))));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FailedCall {

@@ -117,6 +117,13 @@ impl Default for SetPolicy {
 }
 
 /// A setting of a [`SetPolicy`] out of range. The text names the value and the range.
+///
+/// ```
+/// use sqs_lease_core::{SetPolicy};
+///
+/// let error = SetPolicy::new().coalesce(26).unwrap_err();
+/// println!("{error}");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetPolicyError {
