@@ -21,6 +21,28 @@ use crate::trace::TraceParent;
 ///
 /// Deadlines are those of the [lease](sqs_lease_core::Lease::held_until): a little before SQS may hand the
 /// message on.
+///
+/// ```
+/// use sqs_lease_driver::{ChangeVisibility, Keeper, NoRuntime, Queue, Receipt, ReceiptHandle, Received, Reply, Settings, Visibility};
+///
+/// # struct Nowhere;
+/// # impl Queue for Nowhere {
+/// #     async fn change_visibility(&self, _: Vec<ChangeVisibility>) -> Reply { Reply::Done }
+/// #     async fn delete(&self, _: Vec<ReceiptHandle>) -> Reply { Reply::Done }
+/// # }
+/// let keeper = Keeper::new(Nowhere, NoRuntime::new(), Settings::new());
+/// let received = Received::new(keeper.now(), Visibility::new(30)?);
+/// let delivery = keeper.hold(Receipt::new("AQEB…", received), "the message");
+/// assert!(delivery.is_held());
+/// assert!(delivery.remaining().as_secs() <= 29);
+/// // In a program without a task that extends, whoever awaits drives the lease meanwhile.
+/// futures_executor::block_on(async {
+///     delivery.keep(async { println!("work on {}", delivery.message()) }).await?;
+///     delivery.delete().await?;
+///     Ok::<(), Box<dyn std::error::Error>>(())
+/// })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Delivery<M> {
     message: M,
     lease: Handle,

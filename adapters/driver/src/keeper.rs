@@ -43,6 +43,17 @@ pub struct Keeper {
 }
 
 /// How a [`Keeper`] keeps deliveries.
+///
+/// ```
+/// use sqs_lease_driver::{OnDrop, Policy, SetPolicy, Settings, Visibility};
+///
+/// let settings = Settings::new()
+///     .policy(Policy::new().extension(Visibility::new(120)?)?)
+///     .calls(SetPolicy::new().coalesce(25)?)
+///     .on_drop(OnDrop::Release(Visibility::new(10)?));
+/// # let _ = settings;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
@@ -80,6 +91,15 @@ impl Settings {
 }
 
 /// What becomes of a delivery whose handle is dropped without a settle, a panic of its handler included.
+///
+/// ```
+/// use sqs_lease_driver::{OnDrop, Settings, Visibility};
+///
+/// // A handler that panics gives its message back, ten seconds later.
+/// let settings = Settings::new().on_drop(OnDrop::Release(Visibility::new(10)?));
+/// # let _ = settings;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnDrop {

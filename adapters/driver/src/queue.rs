@@ -12,6 +12,27 @@ use crate::receipt::ReceiptHandle;
 /// request that is repeated behind its back may arrive after a release.
 ///
 /// An error must not carry a receipt handle, and SQS's own texts do: give the [code](Refusal::code) alone.
+///
+/// ```
+/// use sqs_lease_driver::{ChangeVisibility, Queue, ReceiptHandle, Reply};
+///
+/// /// A queue that says yes to everything.
+/// struct Yes;
+///
+/// impl Queue for Yes {
+///     async fn change_visibility(&self, entries: Vec<ChangeVisibility>) -> Reply {
+///         for ChangeVisibility { receipt_handle, timeout } in entries {
+///             println!("hide {receipt_handle:?} for {timeout}");
+///         }
+///         Reply::Done
+///     }
+///
+///     async fn delete(&self, entries: Vec<ReceiptHandle>) -> Reply {
+///         println!("delete {}", entries.len());
+///         Reply::Done
+///     }
+/// }
+/// ```
 pub trait Queue: Send + Sync + 'static {
     /// Calls `ChangeMessageVisibilityBatch` with 1 to 10 entries.
     fn change_visibility(&self, entries: Vec<ChangeVisibility>) -> impl Future<Output = Reply> + Send;
@@ -35,6 +56,17 @@ pub struct ChangeVisibility {
 }
 
 /// What SQS, or the network, answered to a call.
+///
+/// ```
+/// use sqs_lease_driver::{Failure, Refusal, Reply, Scope};
+///
+/// // Of three entries one was done, one was refused, and one is in neither list of the answer.
+/// let code = "ReceiptHandleIsInvalid";
+/// let failure = Failure::read(Scope::Entry, Some(400), Some(code), "");
+/// let reply = Reply::Entries(vec![Some(Ok(())), Some(Err(Refusal::new(failure, code))), None]);
+/// # assert_eq!(failure, Failure::Gone);
+/// # assert!(matches!(reply, Reply::Entries(_)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reply {
@@ -47,6 +79,13 @@ pub enum Reply {
 }
 
 /// Why a call or an entry failed.
+///
+/// ```
+/// use sqs_lease_driver::{Failure, Refusal};
+///
+/// let refusal = Refusal::new(Failure::Throttled, "RequestThrottled");
+/// assert_eq!(refusal.code, "RequestThrottled");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// What it means for the lease.

@@ -41,6 +41,16 @@ pub trait Runtime: Send + Sync + 'static {
 /// With a [`block_on`](https://docs.rs/futures/latest/futures/executor/fn.block_on.html) of any kind this keeps
 /// deliveries in a program that has none of the runtimes: [`Delivery::keep`](crate::Delivery::keep) needs no task
 /// beside it. The SQS client must do without a runtime as well.
+///
+/// ```
+/// use std::time::Duration;
+/// use sqs_lease_driver::{NoRuntime, Runtime};
+///
+/// let runtime = NoRuntime::new();
+/// let before = runtime.now();
+/// futures_executor::block_on(runtime.sleep(Duration::from_millis(10)));
+/// assert!(runtime.now() - before >= Duration::from_millis(10));
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoRuntime(BootClock);
 
@@ -73,6 +83,13 @@ impl Runtime for NoRuntime {
 ///
 /// On Linux and Android `CLOCK_BOOTTIME`. Elsewhere [`std::time::Instant`], which stands still during suspension
 /// on some platforms (macOS): a suspended holder then learns of its loss only by SQS's refusal.
+///
+/// ```
+/// use sqs_lease_driver::BootClock;
+///
+/// let clock = BootClock::new();
+/// assert!(clock.now() <= clock.now());
+/// ```
 #[derive(Clone, Copy)]
 pub struct BootClock {
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
