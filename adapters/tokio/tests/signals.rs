@@ -52,10 +52,10 @@ impl Scene {
     }
 
     /// Waits until that many handlers are done.
-    fn wait_for_deletes(&self, deletes: usize) {
+    fn wait_for_deletes(&self, count: usize) {
         let begin = Instant::now();
         let deleted = || fates(&self.server).values().filter(|(fate, _)| *fate == Fate::Deleted).count();
-        while deleted() < deletes {
+        while deleted() < count {
             assert!(begin.elapsed() < Duration::from_mins(1), "the worker does not get on");
             std::thread::sleep(Duration::from_millis(20));
         }

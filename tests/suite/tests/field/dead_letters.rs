@@ -25,7 +25,7 @@ fn a_back_off_saves_receives() {
         let (stopper, wait) = (consumer.stopper(), scene.time.sleep(Duration::from_mins(10)));
         scene.world.spawner().spawn(async move {
             wait.await;
-            stopper.shutdown(Shutdown::Drain, Duration::from_secs(60));
+            stopper.shutdown(Shutdown::Drain, Duration::from_mins(1));
         });
         scene.world.run(consumer.run()).unwrap();
         let receives = scene.truth()[0].0;

@@ -53,7 +53,7 @@ fn a_group_keeps_its_order_whatever_becomes_of_a_member() {
             while all.lock().unwrap().values().map(Vec::len).sum::<usize>() < count {
                 time.sleep(Duration::from_secs(1)).await;
             }
-            stopper.shutdown(Shutdown::Drain, Duration::from_secs(600));
+            stopper.shutdown(Shutdown::Drain, Duration::from_mins(10));
         });
         scene.world.run(consumer.run()).unwrap();
         let expected: Vec<u64> = (0..members).collect();

@@ -1,8 +1,6 @@
 //! A lease that is lost, and who learns of it.
 
-use std::time::Duration;
-
-use sqs_lease_driver::{LateDelete, Policy, SettleError, StopReason};
+use sqs_lease_driver::{LateDelete, Policy, Runtime, SettleError, StopReason};
 use sqs_lease_sim::NewMessage;
 
 use crate::scene::*;
@@ -80,10 +78,10 @@ fn the_handler_is_told_before_another_can_start() {
         let visible = scene.part(100);
         let (time, model, timeout) = (scene.time.clone(), scene.model.clone(), scene.timeout);
         scene.world.run(async move {
-            let begin = std::time::Duration::from_millis(u64::try_from(time.millis()).unwrap());
+            let begin = time.now();
             let loss = delivery.keep(std::future::pending::<()>()).await.unwrap_err();
             assert_eq!(loss.reason, StopReason::Expired);
-            let passed = Duration::from_millis(u64::try_from(time.millis()).unwrap()) - begin;
+            let passed = time.now() - begin;
             assert!(passed < visible && passed > visible * 9 / 10, "seed {seed}: {passed:?} of {visible:?}");
             assert!(model.receive(timeout).is_none(), "seed {seed}: a rival could have it already");
         });

@@ -16,9 +16,9 @@ fn what_was_handled_is_offered_again_and_says_so() {
         scene.model.send("a job");
         scene.line.set(Some(Trouble::AllFails));
         let noted: Arc<Mutex<Vec<(u32, bool)>>> = Arc::default();
-        let (notes, line, mailbox) = (Arc::clone(&noted), scene.line.clone(), scene.world.mailbox());
+        let (offers, line, mailbox) = (Arc::clone(&noted), scene.line.clone(), scene.world.mailbox());
         let handler = move |delivery: Arc<Delivery<String>>| {
-            notes.lock().unwrap().push((delivery.receive_count(), delivery.was_handled()));
+            offers.lock().unwrap().push((delivery.receive_count(), delivery.was_handled()));
             if delivery.receive_count() == 2 {
                 line.set(None);
             }
