@@ -19,7 +19,9 @@ fn twenty_consumers_with_thousands_in_flight_get_no_duplicate() {
     let server = Server::builder().manual_clock().start().unwrap();
     let url = server.create_queue("jobs", &[("VisibilityTimeout", "600")]).unwrap();
     server.model(|model, now| {
-        (0..MESSAGES).for_each(|i| drop(model.send("jobs", i.to_string(), now).unwrap()))
+        for i in 0..MESSAGES {
+            model.send("jobs", i.to_string(), now).unwrap();
+        }
     });
     let (seen, received) = (Mutex::new(HashSet::new()), AtomicUsize::new(0));
     let consume = || {
@@ -47,8 +49,8 @@ fn twenty_consumers_with_thousands_in_flight_get_no_duplicate() {
             std::thread::yield_now();
         }
         for messages in held.chunks(10) {
-            let deletes = json!({"QueueUrl": url, "Entries": batch(messages, None)});
-            let deleted = client.call("DeleteMessageBatch", &deletes);
+            let request = json!({"QueueUrl": url, "Entries": batch(messages, None)});
+            let deleted = client.call("DeleteMessageBatch", &request);
             assert_eq!(deleted.body["Successful"].as_array().map(Vec::len), Some(messages.len()));
         }
     };
