@@ -131,3 +131,16 @@ fn twenty_consumers_never_get_a_duplicate_that_was_not_asked_for() {
     }
     assert_eq!(seen.len(), 2_000);
 }
+
+#[test]
+fn the_death_of_an_earlier_holder_ends_no_other_waiting() {
+    let mut model = one_message(Settings::default());
+    let first = receive(&mut model, at(0)).unwrap();
+    let second = receive(&mut model, at(10)).unwrap();
+    model.crash(QUEUE, &second.receipt_handle, at(12)).unwrap();
+    model.crash(QUEUE, &first.receipt_handle, at(25)).unwrap();
+    let mut hidden: Vec<_> =
+        model.hidden_since_crash().iter().map(|it| (it.delivery, it.hidden.as_secs())).collect();
+    hidden.sort_unstable();
+    assert_eq!(hidden, [(1, 0), (2, 8)], "visible since 20 s, not until the other's death");
+}

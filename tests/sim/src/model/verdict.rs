@@ -181,10 +181,11 @@ fn hidden_of(message_id: MessageId, events: &[Recorded]) -> Vec<Hidden> {
                 deadline = to;
             }
             Event::Crashed { delivery } => {
-                open.push((delivery, *at));
-                // Somebody else has it already: nothing waits for the dead.
-                if delivery != current {
-                    close(&mut open, *at);
+                if delivery == current {
+                    open.push((delivery, *at));
+                } else {
+                    // Somebody else has had it since: nothing waits for this one, and others wait as before.
+                    close(&mut vec![(delivery, *at)], *at);
                 }
             }
             Event::Deleted { .. }
