@@ -62,12 +62,13 @@ pub(crate) fn run(leases: u32, seconds: u32) {
                 stats.change_entries as f64 / stats.change_calls as f64
             );
             assert_eq!(stats.lost(), 0, "none is lost");
+            // Calls in flight come and go; what is live between them must not grow.
             if at.as_secs() > u64::from(TIMEOUT) {
                 let steady = *steady.get_or_insert(live);
-                highest = highest.max(peak / steady);
+                highest = highest.max(live / steady);
             }
         }
-        println!("the highest peak is {highest:.3} of the heap that was live at first");
+        println!("at most {highest:.3} of the heap that was live at first");
         let stats = ours.0.keeper().stats();
         assert_eq!(stats.leases_held, leases as usize, "all are held");
         assert!(highest < 1.1, "the heap grows");
