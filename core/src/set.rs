@@ -18,6 +18,7 @@ mod denials;
 mod event;
 mod lane;
 mod linger;
+mod pace;
 mod policy;
 mod share;
 mod store;

@@ -1,3 +1,4 @@
+use super::pace::Pace;
 use crate::schedule::{Schedule, Taken};
 use crate::time::Moment;
 use crate::visibility::Visibility;
@@ -16,6 +17,7 @@ pub(crate) struct Lane {
     /// When a call was last taken.
     pub(crate) taken_at: Option<Moment>,
     times: CallTimes,
+    pace: Option<Pace>,
 }
 
 /// Leases that cannot be saved wait behind all others: this much later than any real moment of theirs.
@@ -35,6 +37,7 @@ impl Lane {
             changed_at: Moment::ORIGIN,
             taken_at: None,
             times: CallTimes::default(),
+            pace: None,
         }
     }
 
@@ -93,7 +96,11 @@ impl Lane {
 
     /// How many calls may go now.
     pub(crate) fn room(&self, now: Moment) -> usize {
-        self.allowed_at(now).saturating_sub(self.in_flight)
+        let room = self.allowed_at(now).saturating_sub(self.in_flight);
+        match self.pace {
+            Some(pace) => room.min(usize::from(pace.next() <= now)),
+            None => room,
+        }
     }
 
     /// When a call that throttling holds back will be allowed; `None` where only an answer can help.
@@ -104,6 +111,8 @@ impl Lane {
             Some(now)
         } else if self.in_flight >= self.bound {
             None
+        } else if let Some(pace) = self.pace.filter(|_| self.allowed_at(now) > self.in_flight) {
+            Some(pace.next())
         } else {
             let missing = self.in_flight.saturating_sub(self.allowed).saturating_add(1);
             let pause = self.pace().saturating_mul(u64::try_from(missing).unwrap_or(u64::MAX));
@@ -127,6 +136,9 @@ impl Lane {
     pub(crate) fn sent(&mut self, now: Moment) {
         self.in_flight = self.in_flight.saturating_add(1);
         self.taken_at = Some(now);
+        if let Some(pace) = &mut self.pace {
+            pace.sent(now);
+        }
     }
 
     /// A call has come back, or was given up.
@@ -134,10 +146,24 @@ impl Lane {
         let allowed = self.allowed_at(now);
         self.in_flight = self.in_flight.saturating_sub(1);
         if throttled {
+            // What was under way already when it last became less says nothing new.
+            let is_news = now.minus_nanos(took) > self.changed_at;
+            let was_one = self.allowed == 1;
             self.allowed = (allowed / 2).max(1);
+            match &mut self.pace {
+                Some(pace) if is_news => pace.throttled(now),
+                None if is_news && was_one && self.allowed == 1 => {
+                    self.pace = Some(Pace::new(self.pace(), now));
+                }
+                _ => {}
+            }
             self.changed_at = now;
         } else {
             self.times.record(took);
+            let shortest = self.pace() / u64::try_from(self.bound).unwrap_or(u64::MAX);
+            if let Some(mut pace) = self.pace {
+                self.pace = pace.answered(shortest).then_some(pace);
+            }
         }
     }
 }

@@ -47,7 +47,6 @@ fn w1_full_calls_and_a_wake_for_each_slack_at_every_size() {
 }
 
 #[test]
-#[ignore = "a call for what is due within the slack is begun only at the instant of the call before"]
 fn w1_wakes_no_more_often_by_a_clock_that_runs() {
     let mut world = World::new();
     let running = Running(world.time());
