@@ -21,6 +21,9 @@ use crate::read::{entry_refusal, refusal};
 #[derive(Clone)]
 pub struct SqsQueue {
     client: Client,
+    /// The same without the SDK's retries: the lease owns them. Made once, since a setting overridden in a call costs
+    /// more than the call.
+    once: Client,
     queue_url: Arc<str>,
 }
 
@@ -31,7 +34,16 @@ const BACKSTOP: Duration = Duration::from_secs(15);
 impl SqsQueue {
     /// The queue at this URL.
     pub fn new(client: Client, queue_url: impl Into<Arc<str>>) -> Self {
-        Self { client, queue_url: queue_url.into() }
+        let mut config = client.config().to_builder().retry_config(RetryConfig::disabled());
+        // Without a sleep the SDK panics at a timeout, and the one it may have by default is not to be seen here.
+        if client.config().sleep_impl().is_some() {
+            let timeouts = TimeoutConfig::builder()
+                .operation_timeout(BACKSTOP)
+                .operation_attempt_timeout(BACKSTOP)
+                .build();
+            config = config.timeout_config(timeouts);
+        }
+        Self { once: Client::from_conf(config.build()), client, queue_url: queue_url.into() }
     }
 
     /// Its URL.
@@ -41,13 +53,6 @@ impl SqsQueue {
 
     pub(crate) fn client(&self) -> &Client {
         &self.client
-    }
-
-    /// Without the SDK's retries: the lease owns them.
-    fn settings() -> aws_sdk_sqs::config::Builder {
-        let timeouts =
-            TimeoutConfig::builder().operation_timeout(BACKSTOP).operation_attempt_timeout(BACKSTOP).build();
-        aws_sdk_sqs::Config::builder().retry_config(RetryConfig::disabled()).timeout_config(timeouts)
     }
 }
 
@@ -66,8 +71,8 @@ impl Queue for SqsQueue {
             })
             .collect();
         let Ok(entries) = entries else { return malformed() };
-        let call = self.client.change_message_visibility_batch().queue_url(&*self.queue_url);
-        let call = call.set_entries(Some(entries)).customize().config_override(Self::settings());
+        let call = self.once.change_message_visibility_batch().queue_url(&*self.queue_url);
+        let call = call.set_entries(Some(entries));
         let result = call.send().with_subscriber(Dispatch::none()).await;
         reply(count, result, |output| {
             (output.successful().iter().map(|entry| entry.id().to_owned()).collect(), output.failed)
@@ -87,8 +92,8 @@ impl Queue for SqsQueue {
             })
             .collect();
         let Ok(entries) = entries else { return malformed() };
-        let call = self.client.delete_message_batch().queue_url(&*self.queue_url);
-        let call = call.set_entries(Some(entries)).customize().config_override(Self::settings());
+        let call = self.once.delete_message_batch().queue_url(&*self.queue_url);
+        let call = call.set_entries(Some(entries));
         let result = call.send().with_subscriber(Dispatch::none()).await;
         reply(count, result, |output| {
             (output.successful().iter().map(|entry| entry.id().to_owned()).collect(), output.failed)
