@@ -7,6 +7,7 @@ use sqs_lease_core::{Call, Event, LeaseKey, LeaseSet, Moment, Policy, Received, 
 mod bounds;
 mod late;
 mod linger;
+mod same_receive;
 mod sharing;
 
 type Set = LeaseSet<u32>;
