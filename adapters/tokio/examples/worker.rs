@@ -63,6 +63,7 @@ async fn stop_at_signals(stopper: Stopper) -> Result<()> {
             _ = terminate.recv() => {}
         }
         if is_first {
+            tell(&format!("stopping: running handlers have {GRACE:?}; a second signal stops at once"));
             stopper.shutdown(Shutdown::ReleaseUnstarted, GRACE);
         }
     }

@@ -3,8 +3,9 @@
 #![cfg(unix)]
 
 use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use sqs_lease_sim::{Action, Server};
@@ -28,6 +29,9 @@ fn worker() -> PathBuf {
 struct Scene {
     server: Server,
     worker: Child,
+    stdout: BufReader<ChildStdout>,
+    /// What of it was read.
+    printed: String,
 }
 
 impl Scene {
@@ -37,7 +41,7 @@ impl Scene {
         for i in 0..MESSAGES {
             server.model(|model, now| model.send("jobs", format!("{i}"), now)).unwrap();
         }
-        let worker = Command::new(worker())
+        let mut worker = Command::new(worker())
             .args(["--endpoint-url", server.endpoint_url(), "--queue-url", &queue_url])
             .args(["--work", &WORK.to_string()])
             .env("AWS_REGION", "us-east-1")
@@ -45,10 +49,11 @@ impl Scene {
             .env("AWS_SECRET_ACCESS_KEY", "test")
             .env("AWS_EC2_METADATA_DISABLED", "true")
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        Self { server, worker }
+        let stdout = BufReader::new(worker.stdout.take().unwrap());
+        Self { server, worker, stdout, printed: String::new() }
     }
 
     /// Waits until that many handlers are done.
@@ -61,19 +66,27 @@ impl Scene {
         }
     }
 
+    /// Waits until it says so: two signals that it has not looked at yet are one.
+    fn wait_for(&mut self, words: &str) {
+        while !self.printed.lines().any(|line| line.contains(words)) {
+            assert!(self.stdout.read_line(&mut self.printed).unwrap() > 0, "it ended:\n{}", self.printed);
+        }
+    }
+
     fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([&format!("-{name}"), &self.worker.id().to_string()]).status();
         assert!(sent.unwrap().success());
     }
 
-    fn end(self) -> (Server, Output) {
-        (self.server, self.worker.wait_with_output().unwrap())
+    /// Waits for its end; what it has printed.
+    fn end(mut self) -> (Server, ExitStatus, String) {
+        self.stdout.read_to_string(&mut self.printed).unwrap();
+        (self.server, self.worker.wait().unwrap(), self.printed)
     }
 }
 
 /// The ids of the messages that the worker says it has handled.
-fn handled(output: &Output) -> HashSet<String> {
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+fn handled(text: &str) -> HashSet<String> {
     let ids = text.lines().filter_map(|line| line.split_once("handled ")?.1.split_once(','));
     ids.map(|(id, _)| id.to_owned()).collect()
 }
@@ -86,10 +99,9 @@ fn sigterm_in_the_middle_of_the_load() {
     for (deletes, scene) in scenes {
         scene.wait_for_deletes(deletes);
         scene.signal("TERM");
-        let (server, output) = scene.end();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{:?} {text}", output.status);
-        let (fates, handled) = (fates(&server), handled(&output));
+        let (server, status, text) = scene.end();
+        assert!(status.success(), "{status:?} {text}");
+        let (fates, handled) = (fates(&server), handled(&text));
         assert_eq!(fates.len(), MESSAGES);
         assert!(handled.len() >= deletes && handled.len() < MESSAGES, "{} handled", handled.len());
         for (id, (fate, receives)) in &fates {
@@ -109,18 +121,16 @@ fn sigterm_in_the_middle_of_the_load() {
 #[test]
 fn a_second_sigterm_and_a_sigkill() {
     let scenes = [("TERM", Scene::new()), ("KILL", Scene::new())];
-    for (name, scene) in scenes {
+    for (name, mut scene) in scenes {
         scene.wait_for_deletes(5);
         if name == "TERM" {
             scene.signal("TERM");
-            std::thread::sleep(Duration::from_millis(50));
+            scene.wait_for("stopping: ");
         }
-        let begin = Instant::now();
         scene.signal(name);
-        let (server, output) = scene.end();
-        assert!(begin.elapsed() < Duration::from_secs(1), "at once");
-        assert_eq!(output.status.code(), (name == "TERM").then_some(130));
-        let (fates, handled) = (fates(&server), handled(&output));
+        let (server, status, text) = scene.end();
+        assert_eq!(status.code(), (name == "TERM").then_some(130), "{text}");
+        let (fates, handled) = (fates(&server), handled(&text));
         assert_eq!(fates.len(), MESSAGES);
         for (id, (fate, _)) in &fates {
             match fate {
