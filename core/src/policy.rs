@@ -54,7 +54,8 @@ impl Policy {
     /// timeout, at most 1 s; of a larger guard than a quarter of the timeout, a quarter is used.
     ///
     /// The handler must learn of a loss before another consumer can start. It also covers the way back of the
-    /// receive's answer, during which SQS was already counting.
+    /// receive's answer, during which SQS was already counting, and what the clock runs slow: 200 ppm are 1 s in
+    /// 5 000 s, so set more for longer timeouts on a clock that NTP does not discipline.
     #[must_use]
     pub fn guard(self, guard: Duration) -> Self {
         Self { guard: Guard::of(guard), ..self }
