@@ -32,8 +32,8 @@ fn an_extension_takes_along_only_its_own_receive() {
 fn what_is_due_together_goes_in_a_call_for_each_receive() {
     let (mut set, [first, second]) = two_receives(SetPolicy::new().same_receive(true));
     // Driven late, all six are due.
-    let sent: Vec<_> = calls(&mut set, 16_000).iter().map(keys).collect();
-    assert_eq!(sent, [first, second]);
+    let taken: Vec<_> = calls(&mut set, 16_000).iter().map(keys).collect();
+    assert_eq!(taken, [first, second]);
 }
 
 #[test]
@@ -45,9 +45,9 @@ fn settles_too_go_in_a_call_for_each_receive() {
     for key in [first[2], second[2]] {
         set.release(key, visibility(0), ms(1_000)).unwrap();
     }
-    let sent = calls(&mut set, 1_000);
+    let taken = calls(&mut set, 1_000);
     let of = |kind| -> Vec<Vec<LeaseKey>> {
-        let mut of: Vec<_> = sent.iter().filter(|call| call.kind == kind).map(keys).collect();
+        let mut of: Vec<_> = taken.iter().filter(|call| call.kind == kind).map(keys).collect();
         // In which order is another rule's.
         of.sort_by_key(|keys| second.contains(&keys[0]));
         of
@@ -61,7 +61,7 @@ fn many_small_receives_are_each_extended_in_time() {
     let mut set = Set::new(SetPolicy::new().same_receive(true));
     let all: Vec<LeaseKey> = (0..100).map(|receive| insert(&mut set, receive, 30)).collect();
     // All are due at once, and no two fit into one call.
-    let sent = calls(&mut set, 15_100);
-    assert_eq!(sent.iter().flat_map(keys).collect::<Vec<_>>(), all);
-    assert!(sent.iter().all(|call| call.entries.len() == 1));
+    let taken = calls(&mut set, 15_100);
+    assert_eq!(taken.iter().flat_map(keys).collect::<Vec<_>>(), all);
+    assert!(taken.iter().all(|call| call.entries.len() == 1));
 }
