@@ -11,9 +11,17 @@ pub(crate) struct Groups {
     window: usize,
     inside: usize,
     last: u64,
-    by_name: HashMap<Arc<str>, BTreeMap<u64, Member>>,
-    /// The groups whose first message is visible, by that message's place in the queue.
+    by_name: HashMap<Arc<str>, Group>,
+    /// The groups whose first message is visible, in turn: a group that was received from comes after the others.
     ready: BTreeMap<u64, Arc<str>>,
+    next_turn: u64,
+}
+
+#[derive(Default)]
+struct Group {
+    members: BTreeMap<u64, Member>,
+    /// Its place among those that are ready.
+    turn: Option<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -31,6 +39,7 @@ impl Groups {
             last: 0,
             by_name: HashMap::new(),
             ready: BTreeMap::new(),
+            next_turn: 0,
         }
     }
 
@@ -66,33 +75,48 @@ impl Groups {
         });
     }
 
-    /// What can be received, group by group, the group with the oldest first message first: one receive takes as
+    /// Lets every other group that is ready come first.
+    pub(crate) fn to_back(&mut self, group: &Arc<str>) {
+        let turn = self.by_name.get_mut(group).and_then(|found| found.turn.as_mut());
+        if let Some(turn) = turn
+            && let Some(name) = self.ready.remove(turn)
+        {
+            *turn = self.next_turn;
+            self.ready.insert(self.next_turn, name);
+            self.next_turn += 1;
+        }
+    }
+
+    /// What can be received, group by group, the group that has been ready for longest first: one receive takes as
     /// many messages of a group as there are.
     pub(crate) fn receivable(&self) -> impl Iterator<Item = u64> + '_ {
         // With a window of none it looks at nothing.
-        let looked_at = self.ready.range(..self.last + u64::from(self.inside > 0));
-        looked_at.filter_map(|(_, group)| self.by_name.get(group)).flat_map(|members| {
-            let looked_at = members.range(..=self.last);
+        let end = self.last + u64::from(self.inside > 0);
+        self.ready.values().filter_map(|group| self.by_name.get(group)).flat_map(move |group| {
+            let looked_at = group.members.range(..end);
             looked_at.take_while(|(_, member)| member.is_visible).map(|(_, member)| member.number)
         })
     }
 
     /// Every change goes through here, so that `ready` follows.
     fn edit(&mut self, group: &Arc<str>, change: impl FnOnce(&mut BTreeMap<u64, Member>)) {
-        let members = self.by_name.entry(Arc::clone(group)).or_default();
-        let before = first_visible(members);
-        change(members);
-        let after = first_visible(members);
-        if members.is_empty() {
+        let found = self.by_name.entry(Arc::clone(group)).or_default();
+        change(&mut found.members);
+        let is_ready = found.members.first_key_value().is_some_and(|(_, first)| first.is_visible);
+        match found.turn {
+            Some(turn) if !is_ready => {
+                self.ready.remove(&turn);
+                found.turn = None;
+            }
+            None if is_ready => {
+                found.turn = Some(self.next_turn);
+                self.ready.insert(self.next_turn, Arc::clone(group));
+                self.next_turn += 1;
+            }
+            _ => {}
+        }
+        if found.members.is_empty() {
             self.by_name.remove(group);
         }
-        if before != after {
-            before.map(|order| self.ready.remove(&order));
-            after.map(|order| self.ready.insert(order, Arc::clone(group)));
-        }
     }
-}
-
-fn first_visible(members: &BTreeMap<u64, Member>) -> Option<u64> {
-    members.first_key_value().filter(|(_, member)| member.is_visible).map(|(&order, _)| order)
 }

@@ -222,6 +222,10 @@ impl Queue {
             let old = std::mem::replace(&mut stored.place, place);
             if let (Some(groups), Some(group)) = (&mut self.groups, &stored.message.group) {
                 groups.set_visible(group, stored.order, place.is_available());
+                // Received, and hidden for no time.
+                if old.is_available() && place.is_available() {
+                    groups.to_back(group);
+                }
             }
             self.index(old).remove(&key(old, number));
             self.index(place).insert(key(place, number));
