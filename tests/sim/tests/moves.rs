@@ -149,8 +149,36 @@ fn what_is_no_task_is_refused() {
         assert_eq!((error.code(), &*error.text()), (code, text));
         assert_eq!(error.status(), if code == "ResourceNotFoundException" { 404 } else { 400 });
     }
-    assert_eq!(model.cancel_move("none", at(1)).unwrap_err().kind(), ErrorKind::ResourceNotFound);
+    let handle = model.start_move(&arn, None, Some(1), at(1)).unwrap();
+    let (mut other, _) = dead(1);
+    for (model, handle, code, text) in [
+        (&mut model, "none", "InvalidParameterValue", "Value for parameter TaskHandle is invalid."),
+        (&mut other, &*handle, "ResourceNotFoundException", "Task does not exist."),
+        (
+            &mut Model::default(),
+            &*handle,
+            "ResourceNotFoundException",
+            "The resource that you specified for the SourceArn parameter doesn't exist.",
+        ),
+    ] {
+        let error = model.cancel_move(handle, at(1)).unwrap_err();
+        assert_eq!((error.code(), &*error.text()), (code, text));
+    }
     assert_eq!(model.moves(nowhere, None, at(1)).unwrap_err().kind(), ErrorKind::ResourceNotFound);
     assert_eq!(model.moves(&arn, Some(11), at(1)).unwrap_err().kind(), ErrorKind::InvalidParameter);
-    assert_eq!(available(&mut model, "dead", at(1)), "1");
+}
+
+#[test]
+fn a_task_whose_destination_is_deleted_fails_with_that_reason() {
+    let (mut model, arn) = dead(3);
+    model.create_queue("other", &[], at(0)).unwrap();
+    let other = model.queue_arn("other").unwrap();
+    model.start_move(&arn, Some(&other), Some(1), at(50)).unwrap();
+    model.delete_queue("other", at(50)).unwrap();
+    let task = model.moves(&arn, None, at(52)).unwrap().remove(0);
+    assert_eq!(
+        (task.status, task.failure),
+        (MoveStatus::Failed, Some("AWS.SimpleQueueService.NonExistentQueue"))
+    );
+    assert_eq!(available(&mut model, "dead", at(52)), "2");
 }

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 use sqs_lease_core::Moment;
 
 use super::error::{Error, ErrorKind};
@@ -73,6 +76,23 @@ impl MoveTask {
     }
 }
 
+/// A handle says which task and of which queue, as SQS's do.
+fn handle_of(task_id: &str, source_arn: &str) -> String {
+    STANDARD.encode(format!(r#"{{"taskId":"{task_id}","sourceArn":"{source_arn}"}}"#))
+}
+
+/// The ARN in a handle; none if it is no handle.
+fn source_of(handle: &str) -> Option<String> {
+    let handle: Value = serde_json::from_slice(&STANDARD.decode(handle).ok()?).ok()?;
+    handle["taskId"].as_str()?;
+    handle["sourceArn"].as_str().map(Into::into)
+}
+
+fn missing(parameter: &str) -> Error {
+    let text = format!("The resource that you specified for the {parameter} parameter doesn't exist.");
+    Error::new(ErrorKind::ResourceNotFound, text)
+}
+
 impl Model {
     /// The URLs of the queues whose dead-letter queue this is, in the order of their names.
     ///
@@ -100,11 +120,6 @@ impl Model {
         now: Moment,
     ) -> Result<String, Error> {
         let now = self.tick(now);
-        let missing = |parameter| {
-            let text =
-                format!("The resource that you specified for the {parameter} parameter doesn't exist.");
-            Error::new(ErrorKind::ResourceNotFound, text)
-        };
         let refused = |text: &str| Err(Error::new(ErrorKind::InvalidParameter, text));
         let source = self.queue_of_arn(source_arn).ok_or_else(|| missing("SourceArn"))?;
         if self.sources_of(source_arn).next().is_none() {
@@ -135,7 +150,7 @@ impl Model {
             );
         }
         let (visible, ..) = self.settle(source, now)?.counts();
-        let handle = self.new_id(u64::MAX - self.next_move).to_string();
+        let handle = handle_of(&self.new_id(u64::MAX - self.next_move).to_string(), source_arn);
         self.next_move += 1;
         self.moves.push(MoveTask {
             handle: handle.clone(),
@@ -161,9 +176,13 @@ impl Model {
     /// Stops a task; what it has moved stays where it is. The answer is how many messages that are.
     ///
     /// # Errors
-    /// No such task, or one that is over.
+    /// A text that is no handle, no queue of its ARN, no such task, or one that is over.
     pub fn cancel_move(&mut self, handle: &str, now: Moment) -> Result<u64, Error> {
         self.tick(now);
+        let source_arn = source_of(handle).ok_or_else(|| {
+            Error::new(ErrorKind::InvalidParameter, "Value for parameter TaskHandle is invalid.")
+        })?;
+        self.queue_of_arn(&source_arn).ok_or_else(|| missing("SourceArn"))?;
         let task = self.moves.iter_mut().find(|task| task.handle == handle);
         let task = task.ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, "Task does not exist."))?;
         if task.status != MoveStatus::Running {
@@ -179,10 +198,7 @@ impl Model {
     /// No queue of this ARN, or a number out of its range.
     pub fn moves(&mut self, source_arn: &str, max: Option<i32>, now: Moment) -> Result<Vec<MoveTask>, Error> {
         self.tick(now);
-        if self.queue_of_arn(source_arn).is_none() {
-            let text = "The resource that you specified for the SourceArn parameter doesn't exist.";
-            return Err(Error::new(ErrorKind::ResourceNotFound, text));
-        }
+        self.queue_of_arn(source_arn).ok_or_else(|| missing("SourceArn"))?;
         let Ok(max @ 1..=10) = max.map_or(Ok(1), usize::try_from) else {
             let reason = "Must be between 1 and 10, if provided.";
             return Err(Error::invalid_value(max.unwrap_or_default(), "MaxResults", reason));
@@ -230,8 +246,13 @@ impl Model {
         // What came in later waits for another task, so that two that move in a circle come to an end.
         let Some(number) = found.available().next().filter(|_| is_left) else { return Ok(false) };
         let origin = found.message(number).and_then(|stored| stored.dead_letter_source.clone());
-        let target = self.moves[task].destination_arn.as_deref().or(origin.as_deref()).unwrap_or_default();
-        let to = self.queue_of_arn(target).ok_or("CouldNotDetermineMessageSource")?.to_owned();
+        let to = match &self.moves[task].destination_arn {
+            Some(arn) => self.queue_of_arn(arn).ok_or(NOWHERE)?,
+            None => self
+                .queue_of_arn(origin.as_deref().unwrap_or_default())
+                .ok_or("CouldNotDetermineMessageSource")?,
+        }
+        .to_owned();
         let moved = self.queue_mut(&from).ok().and_then(|found| found.remove(number)).ok_or(NOWHERE)?;
         let new = self.next_message;
         self.next_message += 1;

@@ -189,7 +189,7 @@ fn a_message_move_task_is_started_shown_and_cancelled() {
     assert_eq!(client.answer().unwrap().body["Messages"].as_array().unwrap().len(), 1);
     let cancelled = client.call("CancelMessageMoveTask", &json!({"TaskHandle": handle}));
     assert_eq!(cancelled.status, 400, "it is done");
-    assert_eq!(client.call("CancelMessageMoveTask", &json!({"TaskHandle": "none"})).status, 404);
+    assert_eq!(client.call("CancelMessageMoveTask", &json!({"TaskHandle": "none"})).status, 400);
 }
 
 #[test]
