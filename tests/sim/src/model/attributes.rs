@@ -172,7 +172,12 @@ impl Fifo {
             "FifoThroughputLimit" => self.limit_by_group = one_of("perMessageGroupId", "perQueue")?,
             // What kind a queue is stays as it was created.
             _ if value == "true" => {}
-            _ => return Err(invalid_attribute(name)),
+            _ => {
+                return Err(Error::new(
+                    ErrorKind::InvalidAttributeValue,
+                    "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported.",
+                ));
+            }
         }
         Ok(())
     }
@@ -189,6 +194,9 @@ impl Redrive {
         let Some(target_arn) = policy["deadLetterTargetArn"].as_str() else {
             return Err(invalid("Redrive policy does not contain mandatory attribute: deadLetterTargetArn."));
         };
+        if !target_arn.starts_with("arn:") || target_arn.split(':').count() != 6 {
+            return Err(invalid("Invalid value for deadLetterTargetArn."));
+        }
         // SQS takes the count as a number and as a text.
         let count = match &policy["maxReceiveCount"] {
             Value::Null => {
@@ -234,6 +242,17 @@ fn check_allow_policy(text: &str) -> Result<(), Error> {
         (Some("byQueue"), _) => refused("There can be 10 sourceQueueArns at most."),
         _ => refused("The redrivePermission has to be allowAll, denyAll or byQueue."),
     }
+}
+
+/// Refuses both kinds of encryption at once.
+pub(crate) fn check_encryption(changes: &[(&str, &str)]) -> Result<(), Error> {
+    let has_key = changes.iter().any(|(name, value)| *name == "KmsMasterKeyId" && !value.is_empty());
+    if has_key && changes.contains(&("SqsManagedSseEnabled", "true")) {
+        let text = "You can use one type of server-side encryption (SSE) at one time. You can either enable KMS SSE or \
+                    SQS SSE.";
+        return Err(Error::new(ErrorKind::InvalidAttributeName, text));
+    }
+    Ok(())
 }
 
 fn number(name: &str, value: &str, least: u32, most: u32) -> Result<u32, Error> {

@@ -78,6 +78,7 @@ impl Model {
         mut attributes: Attributes,
         changes: &[(&str, &str)],
     ) -> Result<Attributes, Error> {
+        attributes::check_encryption(changes)?;
         for &(attribute, value) in changes {
             attributes.set(attribute, value)?;
             if attribute == "RedrivePolicy"

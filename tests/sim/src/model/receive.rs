@@ -100,12 +100,12 @@ impl Model {
         }
         if let Some(id) = &receive.attempt_id {
             if found.attributes.fifo.is_none() {
-                let reason = "The request include parameter that is not valid for this queue type";
+                let reason = "The request include parameter that is not valid for this queue type.";
                 return Err(Error::invalid_value(id, "ReceiveRequestAttemptId", reason));
             }
             if !(1..=128).contains(&id.len()) || !id.bytes().all(|byte| byte.is_ascii_graphic()) {
                 let reason = "ReceiveRequestAttemptId can only include alphanumeric and punctuation characters. \
-                              1 to 128 in length";
+                              1 to 128 in length.";
                 return Err(Error::invalid_value(id, "ReceiveRequestAttemptId", reason));
             }
         }

@@ -9,7 +9,7 @@ use super::batch::{self, Entry, Outcomes};
 use super::error::{Error, ErrorKind};
 use super::fifo::Key;
 use super::handle::mix;
-use super::message::{MessageId, NewMessage, Sent};
+use super::message::{Data, MessageId, NewMessage, Sent};
 use super::queue::{Place, Stored};
 use super::truth::Event;
 use super::{Model, name_of};
@@ -74,15 +74,19 @@ impl Model {
     ///
     /// # Errors
     /// No such queue, or a batch that SQS refuses as a whole: no entry, more than ten, ids that are not
-    /// distinct or none, or messages that are together larger than 1 MiB.
+    /// distinct or none, messages that are together larger than 1 MiB or, on a FIFO queue, one without a group or a
+    /// deduplication id.
     pub fn send_batch(
         &mut self,
         queue: &str,
         entries: &[Entry<NewMessage>],
         now: Moment,
     ) -> Result<Outcomes<Sent>, Error> {
-        self.queue(queue)?;
+        let fifo = self.queue(queue)?.attributes.fifo;
         batch::check(entries, "SendMessageBatchRequestEntry")?;
+        if let Some(fifo) = fifo {
+            check_fifo_batch(entries, fifo)?;
+        }
         let size: usize = entries.iter().map(|entry| size(&entry.request)).sum();
         if size > MAX_SIZE {
             let text =
@@ -115,16 +119,15 @@ fn check(message: &NewMessage, max_size: usize) -> Result<(), Error> {
         return Err(Error::new(ErrorKind::InvalidParameter, text));
     }
     if !message.body.chars().all(is_allowed) {
-        return Err(Error::new(
-            ErrorKind::InvalidMessageContents,
-            "Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | \
-             #xE000 to #xFFFD | #x10000 to #x10FFFF",
-        ));
+        return Err(Error::new(ErrorKind::InvalidMessageContents, WRONG_CHARACTERS));
     }
     check_attributes(message)
 }
 
-const WRONG_KIND: &str = "The request include parameter that is not valid for this queue type";
+const WRONG_CHARACTERS: &str = "Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to \
+                                #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF";
+
+const WRONG_KIND: &str = "The request include parameter that is not valid for this queue type.";
 
 fn check_standard(message: &NewMessage) -> Result<(), Error> {
     if let Some(group) = &message.group {
@@ -151,16 +154,30 @@ fn fifo_key(message: &mut NewMessage, fifo: Fifo) -> Result<Key, Error> {
             Arc::clone(id)
         }
         None if fifo.content_based => hex(&Sha256::digest(message.body.as_bytes())).into(),
-        None => {
-            return Err(Error::new(
-                ErrorKind::InvalidParameter,
-                "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId \
-                 provided explicitly",
-            ));
-        }
+        None => return Err(no_deduplication_id()),
     };
     message.deduplication_id = Some(Arc::clone(&id));
     Ok((fifo.by_group.then_some(group), id))
+}
+
+/// One entry without a group or a deduplication id fails the batch as a whole, the group with another code than in a
+/// single call (recorded).
+fn check_fifo_batch(entries: &[Entry<NewMessage>], fifo: Fifo) -> Result<(), Error> {
+    if !fifo.content_based && entries.iter().any(|entry| entry.request.deduplication_id.is_none()) {
+        return Err(no_deduplication_id());
+    }
+    if entries.iter().any(|entry| entry.request.group.is_none()) {
+        let text = Error::missing("MessageGroupId").text();
+        return Err(Error::new(ErrorKind::InvalidParameter, text));
+    }
+    Ok(())
+}
+
+fn no_deduplication_id() -> Error {
+    Error::new(
+        ErrorKind::InvalidParameter,
+        "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly",
+    )
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -172,7 +189,7 @@ fn check_token(parameter: &str, token: &str) -> Result<(), Error> {
         return Ok(());
     }
     let reason =
-        format!("{parameter} can only include alphanumeric and punctuation characters. 1 to 128 in length");
+        format!("{parameter} can only include alphanumeric and punctuation characters. 1 to 128 in length.");
     Err(Error::invalid_value(token, parameter, &reason))
 }
 
@@ -184,6 +201,11 @@ fn check_attributes(message: &NewMessage) -> Result<(), Error> {
         return Err(Error::new(ErrorKind::InvalidParameter, text));
     }
     for (name, value) in &*message.attributes {
+        check_attribute_name(name)?;
+        if value.data_type.len() > LONGEST_NAME {
+            let text = format!("The type of message (user) attribute '{name}' is invalid. It is too long.");
+            return Err(Error::new(ErrorKind::InvalidParameter, text));
+        }
         let kind = value.data_type.split('.').next().unwrap_or_default();
         if !["String", "Number", "Binary"].contains(&kind) {
             let text = format!(
@@ -192,8 +214,46 @@ fn check_attributes(message: &NewMessage) -> Result<(), Error> {
             );
             return Err(Error::new(ErrorKind::InvalidParameter, text));
         }
+        if value.size() == value.data_type.len() {
+            return Err(Error::empty_value(name, kind));
+        }
+        if let Data::Text(text) = &value.data
+            && !text.chars().all(is_allowed)
+        {
+            return Err(Error::new(ErrorKind::InvalidParameter, WRONG_CHARACTERS));
+        }
     }
     Ok(())
+}
+
+const LONGEST_NAME: usize = 256;
+
+/// Letters of any script, digits, `_`, `-` and `.`, the last neither first nor last nor twice in a row.
+fn check_attribute_name(name: &str) -> Result<(), Error> {
+    let lower = name.to_lowercase();
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let reason = if name.is_empty() || name.len() > LONGEST_NAME {
+        "It has to be 1 to 256 in length."
+    } else if !name.chars().all(is_plain) {
+        "It can only include letters, digits, underscores, hyphens and periods."
+    } else if lower.starts_with("aws.") || lower.starts_with("amazon.") {
+        "Names that begin with AWS. or Amazon. are reserved."
+    } else if name.starts_with('.') || name.ends_with('.') || name.contains("..") {
+        "It cannot begin or end with a period, or have two in a row."
+    } else {
+        return Ok(());
+    };
+    let text = format!("The name of message (user) attribute '{name}' is invalid. {reason}");
+    Err(Error::new(ErrorKind::InvalidParameter, text))
+}
+
+impl Error {
+    /// The refusal of a message attribute without a value, in SQS's words.
+    pub(crate) fn empty_value(name: &str, kind: &str) -> Self {
+        let text =
+            format!("Message (user) attribute '{name}' must contain a non-empty value of type '{kind}'.");
+        Self::new(ErrorKind::InvalidParameter, text)
+    }
 }
 
 /// What SQS counts: the body, and the names, types and values of the attributes.

@@ -147,11 +147,7 @@ fn attribute(name: &str, fields: &Fields<'_>) -> Result<AttributeValue, Error> {
         })?),
         (None, None) => {
             let kind = data_type.split('.').next().unwrap_or_default();
-            let text = format!(
-                "The message attribute '{name}' must contain non-empty message attribute value for message \
-                 attribute type '{kind}'."
-            );
-            return Err(Error::new(ErrorKind::InvalidParameter, text));
+            return Err(Error::empty_value(name, kind));
         }
     };
     Ok(AttributeValue { data_type, data })

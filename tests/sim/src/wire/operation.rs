@@ -124,10 +124,10 @@ impl Wanted {
         self.system.iter().any(|wanted| wanted == "All" || wanted == name)
     }
 
-    /// `All`, `.*`, a name, or the beginning of one before `.*`.
+    /// `All`, `*`, `.*`, a name, or the beginning of one before `.*`.
     pub(crate) fn wants_own(&self, name: &str) -> bool {
         self.own.iter().any(|wanted| match wanted.strip_suffix(".*") {
-            _ if wanted == "All" || wanted == name => true,
+            _ if wanted == "All" || wanted == "*" || wanted == name => true,
             Some(prefix) => name.starts_with(prefix),
             None => false,
         })
