@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use sqs_lease_sim::{
-    Delivery, Error, ErrorKind, LongPolls, Model, Moment, NewMessage, Receive, Sent, Settings, redrive_policy,
+    Delivery, Entry, Error, ErrorKind, LongPolls, Model, Moment, NewMessage, Receive, Sent, Settings,
+    redrive_policy,
 };
 
 const QUEUE: &str = "jobs.fifo";
@@ -184,6 +185,72 @@ fn a_send_needs_a_group_and_a_deduplication_id_and_has_no_delay_of_its_own() {
         ErrorKind::InvalidParameter
     );
     model.send(QUEUE, message.delay(0), at(0)).unwrap();
+    let error =
+        model.send(QUEUE, NewMessage::new("m").group("a").deduplication_id("2").delay(2), at(0)).unwrap_err();
+    assert_eq!(
+        error.text(),
+        "Value 2 for parameter DelaySeconds is invalid. Reason: The request include parameter that is not valid for \
+         this queue type."
+    );
+}
+
+#[test]
+fn one_entry_without_a_group_or_an_id_fails_the_batch() {
+    let mut model = queue(&[]);
+    let whole = NewMessage::new("m").group("a").deduplication_id("1");
+    for (message, text) in [
+        (
+            NewMessage::new("m").deduplication_id("2"),
+            "The request must contain the parameter MessageGroupId.",
+        ),
+        (
+            NewMessage::new("m").group("a"),
+            "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly",
+        ),
+    ] {
+        let entries = [Entry::new("1", whole.clone()), Entry::new("2", message)];
+        let error = model.send_batch(QUEUE, &entries, at(0)).unwrap_err();
+        assert_eq!((error.code(), &*error.text()), ("InvalidParameterValue", text));
+    }
+    assert!(receive(&mut model, 10, at(0)).is_empty(), "nothing was sent");
+}
+
+#[test]
+fn a_group_that_was_received_from_comes_after_the_others() {
+    let all = ["a1", "b1", "b2", "c1", "a2"];
+    let mut model = holding(&all);
+    let three = model.receive(QUEUE, &Receive::new().max(3).visibility(0), at(0)).unwrap();
+    assert_eq!(bodies(&three), "a1 a2 b1");
+    assert_eq!(bodies(&receive(&mut model, 10, at(0))), "c1 a1 a2 b1 b2");
+    let mut model = holding(&["a1", "a2", "b1"]);
+    let first = receive(&mut model, 2, at(0)).remove(0);
+    model.change_visibility(QUEUE, &first.receipt_handle, 0, at(1)).unwrap();
+    assert_eq!(bodies(&receive(&mut model, 3, at(1))), "b1 a1");
+}
+
+#[test]
+fn a_purge_ends_deduplication() {
+    let mut model = queue(&[]);
+    let message = |body| NewMessage::new(body).group("a").deduplication_id("1");
+    model.send(QUEUE, message("before"), at(0)).unwrap();
+    model.purge(QUEUE, at(1)).unwrap();
+    model.send(QUEUE, message("after"), at(2)).unwrap();
+    model.send(QUEUE, message("again"), at(3)).unwrap();
+    assert_eq!(bodies(&receive(&mut model, 10, at(4))), "after");
+}
+
+#[test]
+fn what_kind_a_queue_is_stays() {
+    let mut model = queue(&[]);
+    model.set_attributes(QUEUE, &[("FifoQueue", "true")], at(0)).unwrap();
+    let error = model.set_attributes(QUEUE, &[("FifoQueue", "false")], at(0)).unwrap_err();
+    assert_eq!(
+        (error.code(), &*error.text()),
+        (
+            "InvalidAttributeValue",
+            "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported."
+        )
+    );
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub enum ErrorKind {
     QueueDoesNotExist,
     /// A queue of this name exists with other attributes.
     QueueNameExists,
+    /// A queue of this name was deleted less than 60 seconds ago.
+    QueueDeletedRecently,
     /// A second purge within 60 seconds.
     PurgeInProgress,
     /// An attribute that SQS does not know, or does not let one set.
@@ -154,6 +156,7 @@ impl Error {
             K::Injected => self.injected.as_ref().map_or("", |(code, _)| code),
             K::QueueDoesNotExist => "AWS.SimpleQueueService.NonExistentQueue",
             K::QueueNameExists => "QueueAlreadyExists",
+            K::QueueDeletedRecently => "AWS.SimpleQueueService.QueueDeletedRecently",
             K::PurgeInProgress => "AWS.SimpleQueueService.PurgeQueueInProgress",
             K::InvalidAttributeName => "InvalidAttributeName",
             K::InvalidAttributeValue => "InvalidAttributeValue",
@@ -189,6 +192,7 @@ impl Error {
             K::Injected => self.code(),
             K::QueueDoesNotExist => "com.amazonaws.sqs#QueueDoesNotExist",
             K::QueueNameExists => "com.amazonaws.sqs#QueueNameExists",
+            K::QueueDeletedRecently => "com.amazonaws.sqs#QueueDeletedRecently",
             K::PurgeInProgress => "com.amazonaws.sqs#PurgeQueueInProgress",
             K::InvalidAttributeName => "com.amazonaws.sqs#InvalidAttributeName",
             K::InvalidAttributeValue => "com.amazonaws.sqs#InvalidAttributeValue",

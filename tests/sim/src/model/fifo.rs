@@ -11,7 +11,8 @@ use super::message::{Delivery, MessageId};
 /// How long both are remembered.
 const WINDOW: Duration = Duration::from_mins(5);
 
-/// The five minutes of deduplication and of receive attempts. Deleting a message does not shorten its deduplication.
+/// The five minutes of deduplication and of receive attempts. Deleting a message does not shorten its deduplication; a
+/// purge of the queue ends it.
 #[derive(Default)]
 pub(crate) struct Windows {
     sent: HashMap<Key, (MessageId, u128)>,
@@ -58,6 +59,12 @@ impl Windows {
     pub(crate) fn note_sent(&mut self, key: Key, id: MessageId, sequence: u128, now: Moment) {
         self.sent.insert(key.clone(), (id, sequence));
         self.sent_order.push_back((now, key));
+    }
+
+    /// After a purge nothing counts as sent before.
+    pub(crate) fn forget_sent(&mut self) {
+        self.sent.clear();
+        self.sent_order.clear();
     }
 
     pub(crate) fn attempt(&self, id: &str) -> Option<&Attempt> {

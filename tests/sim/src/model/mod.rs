@@ -21,6 +21,7 @@ mod verdict;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use sqs_lease_core::Moment;
 
@@ -46,6 +47,8 @@ use names::{arn_of, check_address, check_queue_name, name_of_arn, no_such_queue}
 use queue::Queue;
 use settings::ACCOUNT;
 use truth::Truth;
+
+const A_MINUTE: Duration = Duration::from_mins(1);
 
 /// The queues of one account in one region, and the truth about every message in them.
 ///
@@ -79,6 +82,8 @@ use truth::Truth;
 pub struct Model {
     settings: Settings,
     queues: BTreeMap<String, Queue>,
+    /// The queues that were deleted in the last minute, and when.
+    deleted: BTreeMap<String, Moment>,
     next_queue: u32,
     next_message: u64,
     moves: Vec<MoveTask>,
@@ -103,6 +108,7 @@ impl Model {
             truth: Truth::new(settings.record),
             settings,
             queues: BTreeMap::new(),
+            deleted: BTreeMap::new(),
             next_queue: 0,
             next_message: 0,
             moves: Vec::new(),
@@ -118,7 +124,8 @@ impl Model {
     ///
     /// # Errors
     /// A name that is none, an attribute that SQS does not know or takes no such value for, a dead-letter
-    /// queue that does not exist or is of the other kind, or a queue of this name with other attributes.
+    /// queue that does not exist or is of the other kind, or a queue of this name with other attributes or deleted less
+    /// than 60 seconds ago.
     pub fn create_queue(
         &mut self,
         name: &str,
@@ -140,6 +147,12 @@ impl Model {
                 }
             }
         } else {
+            if self.deleted.get(name).is_some_and(|at| now.since(*at) < A_MINUTE) {
+                return Err(Error::new(
+                    ErrorKind::QueueDeletedRecently,
+                    "You must wait 60 seconds after deleting a queue before you can create another with the same name.",
+                ));
+            }
             let attributes = self.checked(name, Attributes::new(is_fifo), attributes)?;
             self.queues
                 .insert(name.into(), Queue::new(self.next_queue, attributes, self.settings.fifo_window, now));
@@ -171,7 +184,8 @@ impl Model {
         self.queues.keys().filter(|name| name.starts_with(prefix)).map(|name| self.url_of(name)).collect()
     }
 
-    /// Deletes a queue with all its messages. SQS takes up to a minute for it; this is at once.
+    /// Deletes a queue with all its messages. SQS takes up to a minute for it; this is at once, but for its name, which
+    /// is taken for 60 seconds.
     ///
     /// # Errors
     /// No such queue.
@@ -179,22 +193,26 @@ impl Model {
         let now = self.tick(now);
         self.drop_messages(queue, now)?;
         self.queues.remove(name_of(queue));
+        self.deleted.retain(|_, at| now.since(*at) < A_MINUTE);
+        self.deleted.insert(name_of(queue).into(), now);
         Ok(())
     }
 
-    /// Deletes all messages of a queue, those in flight included.
+    /// Deletes all messages of a queue, those in flight included. What was sent before counts no more as a duplicate.
     ///
     /// # Errors
     /// No such queue, or purged less than 60 seconds ago.
     pub fn purge(&mut self, queue: &str, now: Moment) -> Result<(), Error> {
         let now = self.tick(now);
-        if self.queue(queue)?.purged.is_some_and(|at| now.since(at).as_secs() < 60) {
+        if self.queue(queue)?.purged.is_some_and(|at| now.since(at) < A_MINUTE) {
             let name = name_of(queue);
             let text = format!("Only one PurgeQueue operation on {name} is allowed every 60 seconds.");
             return Err(Error::new(ErrorKind::PurgeInProgress, text));
         }
         self.drop_messages(queue, now)?;
-        self.queue_mut(queue)?.purged = Some(now);
+        let found = self.queue_mut(queue)?;
+        found.purged = Some(now);
+        found.windows.forget_sent();
         Ok(())
     }
 
@@ -241,7 +259,7 @@ impl Model {
         self.settings.choices.fractional_timeout
     }
 
-    pub(crate) fn unix_origin(&self) -> std::time::Duration {
+    pub(crate) fn unix_origin(&self) -> Duration {
         self.settings.unix_origin
     }
 

@@ -1,4 +1,4 @@
-use sqs_lease_sim::{ErrorKind, Event, Model, Receive, redrive_policy};
+use sqs_lease_sim::{AttributeValue, ErrorKind, Event, Model, NewMessage, Receive, redrive_policy};
 
 use crate::{QUEUE, at, one_message, receive, refusal};
 
@@ -38,6 +38,34 @@ fn a_queue_is_created_once() {
     assert_eq!(error.code(), "AWS.SimpleQueueService.NonExistentQueue");
     model.delete_queue(QUEUE, at(0)).unwrap();
     assert_eq!(refusal(model.queue_url(QUEUE)).0, ErrorKind::QueueDoesNotExist);
+}
+
+#[test]
+fn the_name_of_a_deleted_queue_is_taken_for_a_minute() {
+    let mut model = one_message("30");
+    model.delete_queue(QUEUE, at(5)).unwrap();
+    let error = model.create_queue(QUEUE, &[], at(64)).unwrap_err();
+    assert_eq!((error.code(), error.status()), ("AWS.SimpleQueueService.QueueDeletedRecently", 400));
+    assert_eq!(
+        error.text(),
+        "You must wait 60 seconds after deleting a queue before you can create another with the same name."
+    );
+    model.create_queue("another", &[], at(64)).unwrap();
+    model.create_queue(QUEUE, &[], at(65)).unwrap();
+}
+
+#[test]
+fn one_kind_of_encryption_at_a_time() {
+    let mut model = one_message("30");
+    let both = [("KmsMasterKeyId", "key"), ("SqsManagedSseEnabled", "true")];
+    let (kind, text) = refusal(model.set_attributes(QUEUE, &both, at(0)));
+    assert_eq!(kind, ErrorKind::InvalidAttributeName);
+    assert_eq!(
+        text,
+        "You can use one type of server-side encryption (SSE) at one time. You can either enable KMS SSE or SQS SSE."
+    );
+    let one = [("KmsMasterKeyId", "key"), ("SqsManagedSseEnabled", "false")];
+    model.set_attributes(QUEUE, &one, at(0)).unwrap();
 }
 
 #[test]
@@ -105,14 +133,14 @@ fn a_queue_url_names_this_account_and_any_host() {
 fn a_redrive_policy_names_the_whole_arn() {
     let mut model = one_message("30");
     model.create_queue("dead", &[], at(0)).unwrap();
-    for arn in ["arn:aws:sqs:eu-west-1:000000000000:dead", "arn:aws:sqs:us-east-1:123456789012:dead", "dead"]
-    {
+    for (arn, reason) in [
+        ("arn:aws:sqs:eu-west-1:000000000000:dead", "Dead letter target does not exist."),
+        ("arn:aws:sqs:us-east-1:123456789012:dead", "Dead letter target does not exist."),
+        ("dead", "Invalid value for deadLetterTargetArn."),
+    ] {
         let policy = redrive_policy(arn, 3);
         let (kind, text) = refusal(model.set_attributes(QUEUE, &[("RedrivePolicy", &policy)], at(0)));
-        assert!(
-            kind == ErrorKind::InvalidParameter && text.ends_with("Dead letter target does not exist."),
-            "{text}"
-        );
+        assert!(kind == ErrorKind::InvalidParameter && text.ends_with(reason), "{text}");
     }
 }
 
@@ -142,4 +170,24 @@ fn a_redrive_allow_policy_is_checked() {
     {
         set(&mut model, policy).unwrap();
     }
+}
+
+#[test]
+fn names_and_values_of_message_attributes_are_checked() {
+    let mut model = one_message("30");
+    let mut send = |name: &str, value: &str| {
+        let message = NewMessage::new("work").attribute(name, AttributeValue::string(value));
+        model.send(QUEUE, message, at(0))
+    };
+    send("attr.1\u{f8}\u{df}\u{e4}", "valid").unwrap();
+    send(&"n".repeat(256), "valid").unwrap();
+    let long = "n".repeat(257);
+    for name in ["aWs.a", "AMAZON.a", ".a", "a.", "a..b", "a!", "a\"", "a\u{a7}", "a(", "a?", "", &long] {
+        assert_eq!(refusal(send(name, "valid")).0, ErrorKind::InvalidParameter, "{name}");
+    }
+    assert_eq!(refusal(send("a", "\u{8}")).0, ErrorKind::InvalidParameter);
+    assert_eq!(
+        refusal(send("ErrorDetails", "")).1,
+        "Message (user) attribute 'ErrorDetails' must contain a non-empty value of type 'String'."
+    );
 }

@@ -159,8 +159,8 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::LocalStack,
-        name: "a purge forgets deduplication ids",
+        kind: Kind::Ministack,
+        name: "a purge does not forget deduplication ids",
         ends: true,
         is: |case, found| case.purged && case.deduplicates && differs_in_what_is_there(found),
     },
