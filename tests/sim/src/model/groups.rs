@@ -76,7 +76,7 @@ impl Groups {
     }
 
     /// Lets every other group that is ready come first.
-    pub(crate) fn to_back(&mut self, group: &Arc<str>) {
+    pub(crate) fn move_back(&mut self, group: &Arc<str>) {
         let turn = self.by_name.get_mut(group).and_then(|found| found.turn.as_mut());
         if let Some(turn) = turn
             && let Some(name) = self.ready.remove(turn)

@@ -224,7 +224,7 @@ impl Queue {
                 groups.set_visible(group, stored.order, place.is_available());
                 // Received, and hidden for no time.
                 if old.is_available() && place.is_available() {
-                    groups.to_back(group);
+                    groups.move_back(group);
                 }
             }
             self.index(old).remove(&key(old, number));
