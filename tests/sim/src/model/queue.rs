@@ -26,7 +26,7 @@ pub(crate) struct Queue {
     pub(crate) purged: Option<Moment>,
     pub(crate) tags: BTreeMap<String, String>,
     messages: BTreeMap<u64, Stored>,
-    /// Each ordered by the moment the message entered (available) or will leave (the other two).
+    /// In the order of sending (available), or by the moment when the message will leave (the other two).
     available: BTreeSet<(Moment, u64)>,
     in_flight: BTreeSet<(Moment, u64)>,
     delayed: BTreeSet<(Moment, u64)>,
@@ -240,7 +240,7 @@ impl Queue {
         self.messages.get_mut(&number)
     }
 
-    /// The receivable messages: the one that has been visible for longest first or, on a FIFO queue, by group and
+    /// The receivable messages: the one that was sent first or, on a FIFO queue, by group and
     /// in order.
     pub(crate) fn available(&self) -> impl Iterator<Item = u64> + '_ {
         let by_group = self.groups.iter().flat_map(Groups::receivable);
@@ -290,6 +290,8 @@ impl Place {
 
 fn key(place: Place, number: u64) -> (Moment, u64) {
     match place {
-        Place::Available(at) | Place::InFlight(at) | Place::Delayed(at) => (at, number),
+        // In the order in which they were sent, however long each has been visible.
+        Place::Available(_) => (Moment::ORIGIN, number),
+        Place::InFlight(at) | Place::Delayed(at) => (at, number),
     }
 }

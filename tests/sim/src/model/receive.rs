@@ -27,7 +27,7 @@ struct Terms {
 impl Model {
     /// Hands out messages that are visible now, and hides them. It never waits.
     ///
-    /// The message that has been visible for longest comes first. Each gets a new receipt handle and a receive
+    /// The message that was sent first comes first, also after a delivery that ran out. Each gets a new receipt handle and a receive
     /// count one higher. A message that has been received as often as its queue's redrive policy allows is moved
     /// to the dead-letter queue instead. In one answer a message comes once, also with a visibility timeout of zero
     /// ([`ZeroTimeout`]).

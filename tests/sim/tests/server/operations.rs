@@ -211,3 +211,30 @@ fn a_fraction_of_a_second_is_refused_or_cut_off() {
         assert_eq!(client.call("ChangeMessageVisibility", &change).status, 400, "a text never is a number");
     }
 }
+
+#[test]
+fn message_attributes_are_asked_for_by_name_beginning_or_star() {
+    let (_server, url, mut client) = start("0");
+    let value = json!({"DataType": "String", "StringValue": "b"});
+    let attributes = json!({"Help.Me": value, "Hello": value, "General": value});
+    client.call(
+        "SendMessage",
+        &json!({"QueueUrl": url, "MessageBody": "work", "MessageAttributes": attributes}),
+    );
+    for (names, found) in [
+        (&["All"][..], 3),
+        (&["*"], 3),
+        (&[".*"], 3),
+        (&["Hel.*"], 2),
+        (&["Foo", "Hello"], 1),
+        (&["Foo", "Help"], 0),
+        (&["AWS."], 0),
+        (&["..foo"], 0),
+        (&[], 0),
+    ] {
+        let asked = json!({"QueueUrl": url, "MessageAttributeNames": names});
+        let received = client.call("ReceiveMessage", &asked).body;
+        let shown = received["Messages"][0]["MessageAttributes"].as_object().map_or(0, serde_json::Map::len);
+        assert_eq!(shown, found, "{names:?}");
+    }
+}

@@ -108,3 +108,12 @@ fn what_matters_stays_fast_with_120_000_in_flight() {
     // A scan of the queue at each call would take hours. The bound is for a busy machine and no optimization.
     assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
 }
+
+#[test]
+fn a_message_that_comes_back_comes_before_what_was_sent_later() {
+    let mut model = one_message("3");
+    assert_eq!(&*receive(&mut model, at(0)).unwrap().body, "work");
+    model.send(QUEUE, "later", at(1)).unwrap();
+    assert_eq!(&*receive(&mut model, at(4)).unwrap().body, "work");
+    assert_eq!(&*receive(&mut model, at(4)).unwrap().body, "later");
+}
