@@ -4,6 +4,7 @@
 //! `tests/servers/servers.sh` installs, starts and stops them, and says what to export so that they are found here.
 
 mod client;
+mod off_tokio;
 mod scenes;
 mod stage;
 mod twelve_hours;
