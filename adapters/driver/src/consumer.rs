@@ -121,8 +121,8 @@ impl<S: Source> Consumer<S> {
     /// the sender for instance: `tracing` itself has no links.
     ///
     /// With `tracing-opentelemetry` that is `span.add_link(…)`, with the context out of
-    /// [`trace_parent`](Delivery::trace_parent) or out of the message's own attributes. A function that panics is
-    /// logged, and its handler begins all the same.
+    /// [`trace_parent`](Delivery::trace_parent) or out of the message's own attributes; the example `open_telemetry` of
+    /// `sqs-lease-tokio` does it. A function that panics is logged, and its handler begins all the same.
     #[must_use]
     pub fn on_span(self, on_span: impl Fn(&Span, &Delivery<S::Message>) + Send + Sync + 'static) -> Self {
         Self { on_span: Some(Arc::new(on_span)), ..self }
