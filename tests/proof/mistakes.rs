@@ -13,8 +13,8 @@ const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "guard_forgotten",
         file: LOOK,
-        text: "self.end.minus_nanos(self.guard.within(self.span())).min(self.limit)",
-        instead: "self.end.min(self.limit)",
+        text: "end.minus_nanos(guard.within(span)).min(limit)",
+        instead: "{ let _ = (guard, span); end.min(limit) }",
     },
     Mistake {
         name: "end_counted_from_the_answer",
@@ -43,8 +43,8 @@ const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "final_extension_rounded_up",
         file: LOOK,
-        text: "Visibility::whole_between(now, self.limit)",
-        instead: "Visibility::whole_between(now, self.limit.plus_nanos(999_999_999))",
+        text: "Visibility::whole_between(now, limit)",
+        instead: "Visibility::whole_between(now, limit.plus_nanos(999_999_999))",
     },
     Mistake {
         name: "delete_given_up_for_good",

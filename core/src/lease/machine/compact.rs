@@ -1,7 +1,8 @@
 //! A machine in a third of its room, as long as it keeps to the ordinary way.
 
-use super::{Machine, WORTHWHILE, answer_by};
-use crate::lease::state::{ExtensionInFlight, Renewal, Sent, SentExtension, Settle, Untold, Warned};
+use super::look::{held_until, plan};
+use super::{Machine, answer_by};
+use crate::lease::state::{ExtensionInFlight, Plan, Renewal, Sent, SentExtension, Settle, Untold, Warned};
 use crate::policy::Guard;
 use crate::time::Moment;
 use crate::visibility::Visibility;
@@ -91,15 +92,10 @@ impl Compact {
     #[inline]
     pub(crate) fn extend(&mut self, terms: Terms, now: Moment) -> Option<SentExtension> {
         let held_until = self.held_until(terms);
-        let by = self.extension;
-        let is_ordinary = self.state == State::Resting
-            && now < held_until
-            && now.plus_nanos(by.nanos()) > self.end
-            && now.plus_nanos(by.nanos()) <= self.limit
-            && self.end.plus_nanos(WORTHWHILE) <= self.limit;
-        if !is_ordinary {
+        if self.state != State::Resting || now >= held_until {
             return None;
         }
+        let Plan::Extend(by) = plan(self.end, self.limit, self.extension, now) else { return None };
         let before = *self;
         (self.sent, self.serial, self.state) = (now, self.serial.wrapping_add(1), State::InFlight);
         let sent = Sent { serial: self.serial, answer_by: answer_by(held_until, now) };
@@ -135,7 +131,7 @@ impl Compact {
     }
 
     fn held_until(&self, terms: Terms) -> Moment {
-        self.end.minus_nanos(terms.guard.within(self.span())).min(self.limit)
+        held_until(self.end, self.limit, terms.guard, self.span())
     }
 
     /// As the machine's.

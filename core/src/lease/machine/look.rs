@@ -5,6 +5,7 @@ use crate::action::{Ended, StopReason};
 use crate::lease::state::{
     DueSettle, ExtensionInFlight, InFlight, Plan, Renewal, Settle, SettleCall, Waiting,
 };
+use crate::policy::Guard;
 use crate::time::Moment;
 use crate::visibility::Visibility;
 
@@ -39,7 +40,7 @@ impl Machine {
 
     /// The instant at which the lease is over, whatever any answer says later.
     pub(crate) fn held_until(&self) -> Moment {
-        self.end.minus_nanos(self.guard.within(self.span())).min(self.limit)
+        held_until(self.end, self.limit, self.guard, self.span())
     }
 
     /// Failures in a row of the extension.
@@ -201,19 +202,7 @@ impl Machine {
 
     /// What an extension sent at `now` would be.
     pub(crate) fn plan(&self, now: Moment) -> Plan {
-        let worthwhile = self.end.plus_nanos(WORTHWHILE);
-        if self.limit < worthwhile {
-            return Plan::Warn;
-        }
-        let room = Visibility::whole_between(now, self.limit);
-        if self.extension <= room {
-            let by = self.extension;
-            if now.plus_nanos(by.nanos()) <= self.end {
-                return Plan::Wait(self.end.minus_nanos(by.nanos() / 2));
-            }
-            return Plan::Extend(by);
-        }
-        if now.plus_nanos(room.nanos()) < worthwhile { Plan::Warn } else { Plan::Final(room) }
+        plan(self.end, self.limit, self.extension, now)
     }
 
     /// The smaller of the timeout in force and the extension, in nanoseconds.
@@ -264,4 +253,28 @@ impl Machine {
             _ => None,
         }
     }
+}
+
+/// The instant at which a lease is over.
+#[inline]
+pub(super) fn held_until(end: Moment, limit: Moment, guard: Guard, span: u64) -> Moment {
+    end.minus_nanos(guard.within(span)).min(limit)
+}
+
+/// What an extension sent at `now` would be.
+#[inline]
+pub(super) fn plan(end: Moment, limit: Moment, extension: Visibility, now: Moment) -> Plan {
+    let worthwhile = end.plus_nanos(WORTHWHILE);
+    if limit < worthwhile {
+        return Plan::Warn;
+    }
+    // The same as to compare with the room in whole seconds, without a division.
+    if extension.nanos() <= limit.nanos_since(now) {
+        if now.plus_nanos(extension.nanos()) <= end {
+            return Plan::Wait(end.minus_nanos(extension.nanos() / 2));
+        }
+        return Plan::Extend(extension);
+    }
+    let room = Visibility::whole_between(now, limit);
+    if now.plus_nanos(room.nanos()) < worthwhile { Plan::Warn } else { Plan::Final(room) }
 }
