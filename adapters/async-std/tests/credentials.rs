@@ -11,7 +11,7 @@ const MARK: &str = "CREDENTIALS_TEST";
 
 /// The environment belongs to the whole process, so this runs in one of its own.
 #[test]
-#[ignore = "only the test below starts it"]
+#[ignore = "not a test by itself: the one below runs it in a process of its own"]
 fn in_a_process_of_its_own() {
     if env::var_os(MARK).is_none() {
         return;

@@ -193,7 +193,7 @@ fn signer(authorization: &str) -> Option<&str> {
 
 /// What a case runs: the configuration as a smol program loads it, and two calls.
 #[test]
-#[ignore = "only the cases below start it"]
+#[ignore = "not a test by itself: each case below runs it in a process of its own"]
 fn in_a_process_of_its_own() {
     let (Some(result), Ok(mode)) = (env::var_os(RESULT), env::var(MODE)) else { return };
     let report = smol::block_on(async {
