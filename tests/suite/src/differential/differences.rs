@@ -15,7 +15,8 @@ use crate::servers::Kind;
 /// A difference that has a name.
 #[derive(Debug)]
 pub(super) struct Difference {
-    pub(super) kind: Kind,
+    /// The servers that have it.
+    pub(super) kinds: &'static [Kind],
     pub(super) name: &'static str,
     /// Whether the queues are no longer alike after it.
     pub(super) ends: bool,
@@ -74,7 +75,7 @@ pub(super) fn settings(kind: Kind, settings: Settings) -> Settings {
 pub(super) fn explain(case: &Case<'_>) -> Result<Vec<&'static Difference>, String> {
     let mut known: Vec<&'static Difference> = Vec::new();
     for found in found(case) {
-        let of_kind = KNOWN.iter().filter(|it| it.kind == case.kind);
+        let of_kind = KNOWN.iter().filter(|it| it.kinds.contains(&case.kind));
         let Some(difference) = of_kind.into_iter().find(|it| (it.is)(case, &found)) else {
             return Err(format!("{found:?}"));
         };

@@ -8,7 +8,7 @@ use crate::servers::Kind;
 
 pub(super) const KNOWN: &[Difference] = &[
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack],
         name: "ReceiptHandleIsInvalid has status 400, not 404",
         ends: false,
         is: |_, found| {
@@ -20,7 +20,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack],
         name: "entries fail without SenderFault, and with code and text of a single call",
         ends: false,
         is: |_, found| {
@@ -41,7 +41,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack],
         name: "ranges are not checked before the handle",
         ends: false,
         is: |case, found| {
@@ -50,7 +50,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack, Kind::Ministack],
         name: "ranges of timeouts are not checked",
         ends: true,
         is: |case, found| {
@@ -58,7 +58,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack],
         name: "errors of whole batches have no text",
         ends: false,
         is: |_, found| {
@@ -66,7 +66,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack, Kind::Ministack],
         name: "there are no 12 hours",
         ends: true,
         is: |case, found| {
@@ -78,7 +78,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack],
         name: "a FIFO queue takes a change with a handle that ran out or was overtaken",
         ends: true,
         is: |case, found| {
@@ -91,7 +91,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack],
         name: "a change with the old queue's handle of a message in the dead-letter queue is accepted, of no effect",
         ends: false,
         is: |case, found| {
@@ -101,7 +101,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack, Kind::Ministack],
         name: "a queue can be purged again within 60 seconds",
         ends: true,
         is: |case, found| {
@@ -109,7 +109,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack],
         name: "a FIFO queue refuses the delete of a message that is gone, once its timeout has run out",
         ends: false,
         is: |case, found| {
@@ -120,7 +120,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack, Kind::Ministack],
         name: "what is in flight outlives its retention period",
         ends: true,
         is: |case, found| {
@@ -130,25 +130,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::Ministack,
-        name: "a queue can be purged again within 60 seconds",
-        ends: true,
-        is: |case, found| {
-            *case.operation == Operation::Purge && outcomes(found, |_, theirs| theirs.is_done())
-        },
-    },
-    Difference {
-        kind: Kind::Ministack,
-        name: "what is in flight outlives its retention period",
-        ends: true,
-        is: |case, found| {
-            let is_change = matches!(case.standing(found), Some(Standing::Gone { is_deleted: false }))
-                && outcomes(found, |ours, theirs| !ours.is_done() && theirs.is_done());
-            case.shape.retention == 60 && (is_change || differs_in_what_is_there(found))
-        },
-    },
-    Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack],
         name: "a FIFO queue takes a delete with an overtaken handle while the message is in flight",
         ends: true,
         is: |case, found| {
@@ -159,13 +141,13 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::Ministack,
+        kinds: &[Kind::Ministack],
         name: "a purge does not forget deduplication ids",
         ends: true,
         is: |case, found| case.purged && case.deduplicates && differs_in_what_is_there(found),
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack],
         name: "a moved message keeps its deduplication id, and is received for the first time from the dead-letter queue",
         ends: false,
         is: |_, found| match found {
@@ -177,13 +159,13 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack],
         name: "a message made visible at once frees its group, though others of it are hidden, and holds it back later",
         ends: true,
         is: |case, found| case.shape.is_fifo && case.released && differs_in_what_is_there(found),
     },
     Difference {
-        kind: Kind::LocalStack,
+        kinds: &[Kind::LocalStack],
         name: "no handle dies at 12 hours",
         ends: false,
         is: |case, found| {
@@ -192,7 +174,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::Ministack,
+        kinds: &[Kind::Ministack],
         name: "a message that is moved to a FIFO dead-letter queue keeps its deduplication id",
         ends: false,
         is: |_, found| match found {
@@ -204,7 +186,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::Ministack,
+        kinds: &[Kind::Ministack],
         name: "a FIFO dead-letter queue has no order",
         ends: true,
         is: |case, found| {
@@ -213,7 +195,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::Ministack,
+        kinds: &[Kind::Ministack],
         name: "a hidden message holds back what is before it in its group, too",
         ends: true,
         is: |case, found| match found {
@@ -222,13 +204,13 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::Ministack,
+        kinds: &[Kind::Ministack],
         name: "texts and statuses of its own",
         ends: false,
         is: |_, found| outcomes(found, |ours, theirs| !ours.is_done() && ours.code() == theirs.code()),
     },
     Difference {
-        kind: Kind::Ministack,
+        kinds: &[Kind::Ministack],
         name: "every handle that cannot be used is ReceiptHandleIsInvalid",
         ends: false,
         is: |_, found| {
@@ -238,7 +220,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::Ministack,
+        kinds: &[Kind::Ministack],
         name: "a second delete is refused, and one with the handle of a message that is gone or was moved",
         ends: false,
         is: |case, found| {
@@ -249,7 +231,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::Ministack,
+        kinds: &[Kind::Ministack],
         name: "a change with an overtaken handle is refused, also while the message is visible",
         ends: true,
         is: |case, found| {
@@ -259,7 +241,7 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::Ministack,
+        kinds: &[Kind::Ministack],
         name: "a delete with an overtaken handle is refused",
         ends: true,
         is: |case, found| {
@@ -269,33 +251,13 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
     Difference {
-        kind: Kind::Ministack,
+        kinds: &[Kind::Ministack],
         name: "a FIFO queue takes a change and a delete with a handle that ran out",
         ends: true,
         is: |case, found| {
             case.shape.is_fifo
                 && case.standing(found) == Some(Standing::RanOut)
                 && outcomes(found, |ours, theirs| !ours.is_done() && theirs.is_done())
-        },
-    },
-    Difference {
-        kind: Kind::Ministack,
-        name: "ranges of timeouts are not checked",
-        ends: true,
-        is: |case, found| {
-            case.is_out_of_range() && outcomes(found, |ours, theirs| !ours.is_done() && theirs.is_done())
-        },
-    },
-    Difference {
-        kind: Kind::Ministack,
-        name: "there are no 12 hours",
-        ends: true,
-        is: |case, found| {
-            outcomes(found, |ours, theirs| {
-                theirs.is_done()
-                    && (ours.text().contains("beyond the limit")
-                        || case.standing(found) == Some(Standing::TooOld))
-            })
         },
     },
 ];
