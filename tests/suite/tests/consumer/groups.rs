@@ -1,11 +1,17 @@
 //! The order in a message group.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sqs_lease_driver::{Failure, OnFailure, Report, Shutdown};
 use sqs_lease_suite::scripted::{ScriptedQueue, Then};
 
 use crate::scene::*;
+
+/// A handler that works for a second and fails the first time.
+fn fails_once() -> impl Fn(&str) -> (u64, &'static str) + Send + Sync + 'static {
+    let has_failed = AtomicBool::new(false);
+    move |_| (1, if has_failed.swap(true, Ordering::Relaxed) { "ok" } else { "fails" })
+}
 
 #[test]
 fn members_follow_one_another_and_groups_run_beside_each_other() {
@@ -50,14 +56,7 @@ fn a_group_goes_on_with_the_next_receive() {
     let mut scene = scene_of(30, ScriptedQueue::fifo);
     scene.receives(0, &["G/a", "G/b"]);
     scene.receives(10, &["G/a#2", "G/b#2"]);
-    let consumer = scene.consumer(at_a_time(2).on_failure(OnFailure::Release(secs(0))), {
-        let tries = Mutex::new(0);
-        move |_| {
-            let mut tries = tries.lock().unwrap();
-            *tries += 1;
-            (1, if *tries == 1 { "fails" } else { "ok" })
-        }
-    });
+    let consumer = scene.consumer(at_a_time(2).on_failure(OnFailure::Release(secs(0))), fails_once());
     let (ended, _) = scene.run(consumer, 15, Shutdown::Drain, 60);
     ended.unwrap();
     assert_eq!(scene.notes.take(), ["0 begin a", "10000 begin a", "11100 begin b"]);
@@ -71,14 +70,7 @@ fn what_goes_back_and_comes_again_at_once_is_handled() {
     scene.receives(2, &["G/a#2", "G/b#2"]);
     // The release of `b` is answered after 3 s.
     scene.queue.then([Then::Reply(seconds(3), sqs_lease_driver::Reply::Done)]);
-    let consumer = scene.consumer(at_a_time(2), {
-        let tries = Mutex::new(0);
-        move |_| {
-            let mut tries = tries.lock().unwrap();
-            *tries += 1;
-            (1, if *tries == 1 { "fails" } else { "ok" })
-        }
-    });
+    let consumer = scene.consumer(at_a_time(2), fails_once());
     let (ended, _) = scene.run(consumer, 15, Shutdown::Drain, 60);
     ended.unwrap();
     assert_eq!(scene.notes.take(), ["0 begin a", "2000 begin a", "3100 begin b"]);
