@@ -4,31 +4,11 @@ mod common;
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
-use sqs_lease_suite::conformance::Platform;
+use common::Tokio;
 use sqs_lease_suite::conformance::consumer::Consumes;
 use sqs_lease_tokio::aws_sdk_sqs::types::Message;
-use sqs_lease_tokio::driver::{Keeper, Settings};
-use sqs_lease_tokio::{Consumer, ConsumerOptions, Delivery, LeaseQueue, SqsQueue, TokioRuntime};
-
-#[derive(Clone)]
-struct Tokio;
-
-impl Platform for Tokio {
-    fn keeper(&self, endpoint_url: &str, queue_url: &str, settings: Settings) -> Keeper {
-        let queue = SqsQueue::new(common::client(endpoint_url), queue_url);
-        Keeper::new(queue, TokioRuntime::new(), settings)
-    }
-
-    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        tokio::spawn(task);
-    }
-
-    async fn sleep(&self, time: Duration) {
-        tokio::time::sleep(time).await;
-    }
-}
+use sqs_lease_tokio::{Consumer, ConsumerOptions, Delivery, LeaseQueue};
 
 impl Consumes for Tokio {
     type Queue = LeaseQueue;

@@ -1,33 +1,26 @@
 //! What the adapters of runtimes without Tokio share in their tests.
 
-/// Makes the tests of an adapter that is built on async-io: the script, the consumer's scenes, no thread of Tokio's, and
-/// clients that lack a part.
+/// Makes `Here`, the platform of an adapter that is built on async-io, with its clients: `client(endpoint_url)`, and
+/// `pointed(config, endpoint_url)` for a configuration of one's own.
 ///
-/// `off_tokio_tests!(crate_of_the_adapter, itsRuntime, block_on, block)`; `block` runs a closure that blocks its thread.
+/// `off_tokio_platform!(crate_of_the_adapter, ItsRuntime)`.
 #[macro_export]
-macro_rules! off_tokio_tests {
-    ($adapter:ident, $runtime:ident, $block_on:path, $block:path) => {
-        use std::future::Future;
-        use std::sync::Arc;
-        use std::time::Duration;
-
-        use $adapter::aws_sdk_sqs::config::{BehaviorVersion, Builder, Credentials, Region};
-        use $adapter::aws_sdk_sqs::types::Message;
-        use $adapter::aws_sdk_sqs::{Client, Config};
-        use $adapter::driver::{Keeper, Settings};
-        use $adapter::{
-            Consumer, ConsumerOptions, Delivery, LeaseQueue, OpenError, Options, SqsQueue, Visibility,
-        };
-        use $crate::conformance::{Platform, consumer::Consumes, threads};
-
+macro_rules! off_tokio_platform {
+    ($adapter:ident, $runtime:ident) => {
         #[derive(Clone)]
         struct Here;
 
-        fn client(endpoint_url: &str) -> Client {
-            Client::from_conf(pointed($adapter::client_config().unwrap(), endpoint_url).build())
+        fn client(endpoint_url: &str) -> $adapter::aws_sdk_sqs::Client {
+            let config = pointed($adapter::client_config().unwrap(), endpoint_url);
+            $adapter::aws_sdk_sqs::Client::from_conf(config.build())
         }
 
-        fn pointed(config: Builder, endpoint_url: &str) -> Builder {
+        fn pointed(
+            config: $adapter::aws_sdk_sqs::config::Builder,
+            endpoint_url: &str,
+        ) -> $adapter::aws_sdk_sqs::config::Builder {
+            use $adapter::aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
+
             config
                 .behavior_version(BehaviorVersion::latest())
                 .region(Region::new("us-east-1"))
@@ -35,20 +28,46 @@ macro_rules! off_tokio_tests {
                 .endpoint_url(endpoint_url)
         }
 
-        impl Platform for Here {
-            fn keeper(&self, endpoint_url: &str, queue_url: &str, settings: Settings) -> Keeper {
-                let queue = SqsQueue::new(client(endpoint_url), queue_url);
-                Keeper::new(queue, $adapter::$runtime::new(), settings)
+        impl $crate::conformance::Platform for Here {
+            fn keeper(
+                &self,
+                endpoint_url: &str,
+                queue_url: &str,
+                settings: $adapter::driver::Settings,
+            ) -> $adapter::driver::Keeper {
+                let queue = $adapter::SqsQueue::new(client(endpoint_url), queue_url);
+                $adapter::driver::Keeper::new(queue, $adapter::$runtime::new(), settings)
             }
 
-            fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+            fn spawn(&self, task: impl std::future::Future<Output = ()> + Send + 'static) {
                 $adapter::spawn(task);
             }
 
-            async fn sleep(&self, time: Duration) {
+            async fn sleep(&self, time: std::time::Duration) {
                 async_io::Timer::after(time).await;
             }
         }
+    };
+}
+
+/// Makes the tests of an adapter that is built on async-io: the script, the consumer's scenes, no thread of Tokio's, and
+/// clients that lack a part.
+///
+/// `off_tokio_tests!(crate_of_the_adapter, ItsRuntime, block_on, block)`; `block` runs a closure that blocks its thread.
+#[macro_export]
+macro_rules! off_tokio_tests {
+    ($adapter:ident, $runtime:ident, $block_on:path, $block:path) => {
+        use std::future::Future;
+        use std::sync::Arc;
+        use std::time::Duration;
+
+        use $adapter::aws_sdk_sqs::config::Builder;
+        use $adapter::aws_sdk_sqs::types::Message;
+        use $adapter::aws_sdk_sqs::{Client, Config};
+        use $adapter::{Consumer, ConsumerOptions, Delivery, LeaseQueue, OpenError, Options, Visibility};
+        use $crate::conformance::{consumer::Consumes, threads};
+
+        $crate::off_tokio_platform!($adapter, $runtime);
 
         impl Consumes for Here {
             type Queue = LeaseQueue;

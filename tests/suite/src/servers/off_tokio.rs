@@ -7,42 +7,11 @@
 macro_rules! off_tokio_server_tests {
     ($adapter:ident, $runtime:ident, $block_on:path) => {
         use std::future::Future;
-        use std::time::Duration;
 
-        use $adapter::aws_sdk_sqs::Client;
-        use $adapter::aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
-        use $adapter::driver::{Keeper, Settings};
-        use $adapter::{LeaseQueue, Options, SqsQueue};
-        use $crate::conformance::Platform;
+        use $adapter::{LeaseQueue, Options};
         use $crate::servers::{Adapter, Terms};
 
-        #[derive(Clone)]
-        struct Here;
-
-        fn client(endpoint_url: &str) -> Client {
-            let config = $adapter::client_config()
-                .unwrap()
-                .behavior_version(BehaviorVersion::latest())
-                .region(Region::new("us-east-1"))
-                .credentials_provider(Credentials::new("test", "test", None, None, "test"))
-                .endpoint_url(endpoint_url);
-            Client::from_conf(config.build())
-        }
-
-        impl Platform for Here {
-            fn keeper(&self, endpoint_url: &str, queue_url: &str, settings: Settings) -> Keeper {
-                let queue = SqsQueue::new(client(endpoint_url), queue_url);
-                Keeper::new(queue, $adapter::$runtime::new(), settings)
-            }
-
-            fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-                $adapter::spawn(task);
-            }
-
-            async fn sleep(&self, time: Duration) {
-                async_io::Timer::after(time).await;
-            }
-        }
+        $crate::off_tokio_platform!($adapter, $runtime);
 
         impl Adapter for Here {
             type Queue = LeaseQueue;
