@@ -52,9 +52,7 @@ impl ConsumerOptions {
     pub const fn on_failure(self, on_failure: OnFailure) -> Self {
         Self { on_failure, ..self }
     }
-}
 
-impl ConsumerOptions {
     /// What a shutdown does with a message that has not started and is on its last receive; by default it is handled.
     #[must_use]
     pub const fn last_receive(self, last_receive: LastReceive) -> Self {
