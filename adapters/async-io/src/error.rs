@@ -6,6 +6,14 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::retry::ErrorKind as Retry;
 
 /// Why [`ClientBuilder::build`](crate::ClientBuilder::build) refused its settings.
+///
+/// ```
+/// use aws_async_io::{BuildError, Client};
+///
+/// let error = Client::builder().without_system_roots().trust_pem("no certificate").build().unwrap_err();
+/// assert!(matches!(error, BuildError::Certificate { .. }));
+/// println!("{error}");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -59,6 +67,38 @@ impl Error for BuildError {}
 /// ```text
 /// sqs.eu-west-1.amazonaws.com:443: no connection after 3.1s: no answer from 10.0.0.7:443
 /// ```
+///
+/// ```
+/// use aws_async_io::{RequestError, RequestErrorKind};
+///
+/// /// What of this crate's is in an error of the SDK's.
+/// fn request_error<'a>(mut error: &'a (dyn std::error::Error + 'static)) -> Option<&'a RequestError> {
+///     loop {
+///         if let Some(found) = error.downcast_ref() {
+///             return Some(found);
+///         }
+///         error = error.source()?;
+///     }
+/// }
+///
+/// # use aws_async_io::{AsyncIoSleep, Client};
+/// # use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region, retry::RetryConfig};
+/// # let config = aws_sdk_sqs::Config::builder()
+/// #     .http_client(Client::builder().without_system_roots().ignore_proxy_variables().build()?)
+/// #     .sleep_impl(AsyncIoSleep::new())
+/// #     .behavior_version(BehaviorVersion::v2026_01_12())
+/// #     .region(Region::new("us-east-1"))
+/// #     .credentials_provider(Credentials::new("id", "secret", None, None, "example"))
+/// #     .retry_config(RetryConfig::disabled())
+/// #     .endpoint_url("http://127.0.0.1:1");
+/// # let sqs = aws_sdk_sqs::Client::from_conf(config.build());
+/// // Nobody listens on port 1.
+/// let error = smol::block_on(sqs.list_queues().send()).unwrap_err();
+/// let error = request_error(&error).expect("it is the network's");
+/// assert_eq!(error.kind(), RequestErrorKind::Connect);
+/// assert_eq!(error.server(), "127.0.0.1:1");
+/// # Ok::<(), aws_async_io::BuildError>(())
+/// ```
 #[derive(Debug)]
 pub struct RequestError {
     kind: RequestErrorKind,
@@ -71,6 +111,16 @@ pub struct RequestError {
 }
 
 /// What kind of obstacle a [`RequestError`] met.
+///
+/// ```
+/// use aws_async_io::RequestErrorKind;
+///
+/// /// Whether the server cannot have acted on the request: it was never written.
+/// fn was_not_sent(kind: RequestErrorKind) -> bool {
+///     !matches!(kind, RequestErrorKind::ReadTimeout | RequestErrorKind::Interrupted)
+/// }
+/// # assert!(was_not_sent(RequestErrorKind::Busy));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RequestErrorKind {

@@ -35,6 +35,17 @@ where
 /// What a [`Client`](crate::Client) asks its [`Spawn`] to run: one connection, or the watch over idle ones.
 ///
 /// It ends by itself when its connection closes or its client is gone.
+///
+/// ```no_run
+/// use aws_async_io::{Client, Task};
+///
+/// fn on_smol(connection: Task) {
+///     smol::spawn(connection).detach();
+/// }
+///
+/// let client = Client::builder().spawn(on_smol).build()?;
+/// # Ok::<(), aws_async_io::BuildError>(())
+/// ```
 #[must_use = "a task that nobody polls drives no connection"]
 pub struct Task(Pin<Box<dyn Future<Output = ()> + Send>>);
 

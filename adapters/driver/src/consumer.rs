@@ -24,6 +24,46 @@ use work::{Boxed, Handler, New, News};
 /// Where a [`Consumer`] receives.
 ///
 /// `sqs-lease-sqs` implements it for its `LeaseQueue`; implement it to receive with another client.
+///
+/// ```
+/// use std::io;
+/// use sqs_lease_driver::{Delivery, Keeper, Receipt, Source, Visibility};
+/// # struct Client;
+/// # impl Client {
+/// #     async fn receive(&self, max: u8, timeout: u32) -> io::Result<Vec<(String, String)>> { Ok(vec![]) }
+/// # }
+///
+/// struct Jobs {
+///     keeper: Keeper,
+///     /// Receives by long polls, and gives receipt handles and bodies.
+///     client: Client,
+/// }
+///
+/// impl Source for Jobs {
+///     type Message = String;
+///     type Error = io::Error;
+///
+///     fn keeper(&self) -> &Keeper {
+///         &self.keeper
+///     }
+///
+///     async fn receive(&self, max: u8) -> io::Result<Vec<Delivery<String>>> {
+///         let timeout = Visibility::new(30).map_err(io::Error::other)?;
+///         let call = self.client.receive(max, timeout.secs());
+///         let (answer, received) = self.keeper.receiving(timeout, call).await;
+///         let hold = |(handle, body)| self.keeper.hold(Receipt::new(handle, received), body);
+///         Ok(answer?.into_iter().map(hold).collect())
+///     }
+///
+///     fn is_transient(&self, error: &io::Error) -> bool {
+///         error.kind() != io::ErrorKind::PermissionDenied
+///     }
+///
+///     fn name(&self) -> &str {
+///         "jobs"
+///     }
+/// }
+/// ```
 pub trait Source: Send + Sync + 'static {
     /// What handlers get to see of a message.
     type Message: Send + Sync + 'static;
@@ -94,6 +134,16 @@ pub struct Consumer<S: Source> {
 type OnSpan<M> = Arc<dyn Fn(&Span, &Delivery<M>) + Send + Sync>;
 
 /// A task for a runtime to spawn.
+///
+/// ```
+/// use sqs_lease_driver::Task;
+///
+/// /// What [`Consumer::new`](sqs_lease_driver::Consumer::new) takes as `spawn` in a program without a runtime.
+/// fn spawn(task: Task) {
+///     std::thread::spawn(|| futures_executor::block_on(task));
+/// }
+/// # spawn(Box::pin(async {}));
+/// ```
 pub type Task = Boxed<()>;
 
 impl<S: Source> Consumer<S> {
@@ -147,6 +197,44 @@ impl<S: Source> Consumer<S> {
 }
 
 /// Stops a [`Consumer`]. Clones stop the same one.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use futures_executor::block_on;
+/// use sqs_lease_driver::{Consumer, ConsumerOptions, Delivery, Shutdown};
+/// # use sqs_lease_driver::*;
+/// # struct Nowhere;
+/// # impl Queue for Nowhere {
+/// #     async fn change_visibility(&self, _: Vec<ChangeVisibility>) -> Reply { Reply::Done }
+/// #     async fn delete(&self, _: Vec<ReceiptHandle>) -> Reply { Reply::Done }
+/// # }
+/// # struct Empty(Keeper);
+/// # impl Source for Empty {
+/// #     type Message = String;
+/// #     type Error = std::io::Error;
+/// #     fn keeper(&self) -> &Keeper { &self.0 }
+/// #     async fn receive(&self, _: u8) -> Result<Vec<Delivery<String>>, std::io::Error> { Ok(vec![]) }
+/// #     fn is_transient(&self, _: &std::io::Error) -> bool { true }
+/// #     fn name(&self) -> &str { "empty" }
+/// # }
+/// # let source = Empty(Keeper::new(Nowhere, NoRuntime::new(), Settings::new()));
+/// # let spawn = |task| drop(std::thread::spawn(|| block_on(task)));
+///
+/// let handler = |delivery: Arc<Delivery<String>>| async move {
+///     println!("work on {}", delivery.message());
+///     Ok::<(), std::io::Error>(())
+/// };
+/// let consumer = Consumer::new(source, spawn, ConsumerOptions::new(), handler);
+/// let stopper = consumer.stopper();
+/// std::thread::spawn(move || {
+///     // When the program is to end:
+///     stopper.shutdown(Shutdown::ReleaseUnstarted, Duration::from_secs(30));
+/// });
+/// let report = block_on(consumer.run())?;
+/// assert!(report.interrupted.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Stopper(Arc<News>);
 

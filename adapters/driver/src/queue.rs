@@ -47,6 +47,16 @@ pub trait Queue: Send + Sync + 'static {
 }
 
 /// One entry of a `ChangeMessageVisibilityBatch` call.
+///
+/// ```
+/// use sqs_lease_driver::{ChangeVisibility, Visibility};
+///
+/// let entry = ChangeVisibility { receipt_handle: "AQEBwJnKyrHigUMZ".into(), timeout: Visibility::new(30)? };
+/// // What goes into the request. In a log the handle shows four characters.
+/// assert_eq!((entry.receipt_handle.expose(), entry.timeout.secs()), ("AQEBwJnKyrHigUMZ", 30));
+/// assert!(!format!("{entry:?}").contains("AQEB"));
+/// # Ok::<(), sqs_lease_driver::VisibilityError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeVisibility {
     /// Whose.

@@ -4,6 +4,27 @@ use std::time::Duration;
 use sqs_lease_core::{Ended, Moment, StopReason};
 
 /// The loss of a delivery: somebody else may have it now.
+///
+/// ```
+/// # use sqs_lease_driver::{ChangeVisibility, Queue, ReceiptHandle, Reply};
+/// # struct Jobs;
+/// # impl Queue for Jobs {
+/// #     async fn change_visibility(&self, _: Vec<ChangeVisibility>) -> Reply { Reply::Done }
+/// #     async fn delete(&self, _: Vec<ReceiptHandle>) -> Reply { Reply::Done }
+/// # }
+/// use std::time::Duration;
+/// use sqs_lease_driver::{Keeper, NoRuntime, Receipt, Received, Settings, StopReason, Visibility};
+///
+/// let keeper = Keeper::new(Jobs, NoRuntime::new(), Settings::new());
+/// // Held half a minute after its timeout had run out.
+/// let received = Received::new(keeper.now() - Duration::from_secs(60), Visibility::new(30)?);
+/// let delivery = keeper.hold(Receipt::new("AQEB…", received), ());
+/// let worked = futures_executor::block_on(delivery.keep(async { panic!("no step is taken after a loss") }));
+/// let loss: sqs_lease_driver::Loss = worked.unwrap_err();
+/// assert_eq!(loss.reason, StopReason::Expired);
+/// println!("given up: {loss}");
+/// # Ok::<(), sqs_lease_driver::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the delivery was lost at {at}: {}", why(*reason))]
 #[non_exhaustive]
@@ -21,6 +42,21 @@ impl From<Ended> for Loss {
 }
 
 /// Why a settle did not end as it was asked for.
+///
+/// ```
+/// use sqs_lease_driver::{Delivery, SettleError};
+///
+/// async fn done(delivery: &Delivery<String>) {
+///     match delivery.delete().await {
+///         Ok(()) => {}
+///         // The work is done, and may be done again: by whoever has the message now, or gets it next.
+///         Err(SettleError::Lost { late, .. }) => eprintln!("lost before the delete: {late}"),
+///         Err(SettleError::NotConfirmed { .. }) => eprintln!("perhaps deleted"),
+///         // A handler that released its message deletes it, too: a mistake in this program.
+///         Err(error) => eprintln!("{error}"),
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettleError {
@@ -66,6 +102,27 @@ impl SettleError {
 }
 
 /// What became of the one delete that is sent after a loss.
+///
+/// ```
+/// # use sqs_lease_driver::{ChangeVisibility, Queue, ReceiptHandle, Reply};
+/// # struct Jobs;
+/// # impl Queue for Jobs {
+/// #     async fn change_visibility(&self, _: Vec<ChangeVisibility>) -> Reply { Reply::Done }
+/// #     async fn delete(&self, _: Vec<ReceiptHandle>) -> Reply { Reply::Done }
+/// # }
+/// use std::time::Duration;
+/// use sqs_lease_driver::{
+///     Keeper, LateDelete, NoRuntime, Receipt, Received, SettleError, Settings, Visibility,
+/// };
+///
+/// let keeper = Keeper::new(Jobs, NoRuntime::new(), Settings::new());
+/// let received = Received::new(keeper.now() - Duration::from_secs(60), Visibility::new(30)?);
+/// let delivery = keeper.hold(Receipt::new("AQEB…", received), ());
+/// // `Jobs` says yes to a delete half a minute too late, as a standard queue does.
+/// let error = futures_executor::block_on(delivery.delete()).unwrap_err();
+/// assert!(matches!(error, SettleError::Lost { late: LateDelete::Accepted, .. }));
+/// # Ok::<(), sqs_lease_driver::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LateDelete {

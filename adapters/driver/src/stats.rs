@@ -50,6 +50,25 @@ impl Stats {
 }
 
 /// Losses by their reason.
+///
+/// ```
+/// # use sqs_lease_driver::{ChangeVisibility, Queue, ReceiptHandle, Reply};
+/// # struct Jobs;
+/// # impl Queue for Jobs {
+/// #     async fn change_visibility(&self, _: Vec<ChangeVisibility>) -> Reply { Reply::Done }
+/// #     async fn delete(&self, _: Vec<ReceiptHandle>) -> Reply { Reply::Done }
+/// # }
+/// use std::time::Duration;
+/// use sqs_lease_driver::{Keeper, NoRuntime, Receipt, Received, Settings, Visibility};
+///
+/// let keeper = Keeper::new(Jobs, NoRuntime::new(), Settings::new());
+/// // A delivery that was held too late: its timeout had run out half a minute before.
+/// let received = Received::new(keeper.now() - Duration::from_secs(60), Visibility::new(30)?);
+/// let delivery = keeper.hold(Receipt::new("AQEB…", received), ());
+/// futures_executor::block_on(delivery.lost());
+/// assert_eq!(keeper.stats().lost_waiting.expired, 1);
+/// # Ok::<(), sqs_lease_driver::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Losses {
@@ -68,6 +87,19 @@ impl Losses {
 }
 
 /// A histogram of the time that was left at each acknowledged extension.
+///
+/// ```
+/// use sqs_lease_driver::Stats;
+///
+/// let stats = Stats::default(); // or `keeper.stats()`
+/// // As Prometheus wants a histogram: each bucket counts what is in those below as well.
+/// let mut count = 0;
+/// for (bound, more) in stats.margin.buckets() {
+///     count += more;
+///     let bound = bound.map_or("+Inf".to_owned(), |it| it.as_secs_f64().to_string());
+///     println!("margin_seconds_bucket{{le=\"{bound}\"}} {count}");
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Margins([u64; Self::BOUNDS.len() + 1]);
 

@@ -18,6 +18,19 @@ use tracing::instrument::WithSubscriber;
 use crate::read::{entry_refusal, refusal};
 
 /// A queue of Amazon SQS, as the driver needs one.
+///
+/// [`LeaseQueue`](crate::LeaseQueue) has one inside. By itself it is for programs that receive in their own way:
+///
+/// ```
+/// use sqs_lease_sqs::SqsQueue;
+/// use sqs_lease_sqs::aws_sdk_sqs::Client;
+/// use sqs_lease_sqs::driver::{Keeper, Runtime, Settings};
+///
+/// /// Give what was received to [`Keeper::hold`].
+/// fn keeper(client: Client, queue_url: &str, runtime: impl Runtime) -> Keeper {
+///     Keeper::new(SqsQueue::new(client, queue_url), runtime, Settings::new())
+/// }
+/// ```
 #[derive(Clone)]
 pub struct SqsQueue {
     client: Client,

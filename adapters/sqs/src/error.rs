@@ -3,6 +3,16 @@ use std::time::Duration;
 use sqs_lease_driver::Failure;
 
 /// An option out of range. The text names the value and the range.
+///
+/// ```
+/// use std::time::Duration;
+/// use sqs_lease_sqs::{Options, OptionsError};
+///
+/// let wait = Duration::from_secs(30);
+/// let error = Options::new().wait(wait).unwrap_err();
+/// assert_eq!(error, OptionsError::Wait(wait));
+/// assert!(error.to_string().ends_with("whole seconds from 0 to 20"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
@@ -15,6 +25,16 @@ pub enum OptionsError {
 }
 
 /// Why a queue could not be opened.
+///
+/// ```
+/// use sqs_lease_sqs::OpenError;
+///
+/// /// Whether another try may help: what was said may have been the network's doing.
+/// fn is_worth_another_try(error: &OpenError) -> bool {
+///     matches!(error, OpenError::TimeoutUnknown { .. })
+/// }
+/// # assert!(!is_worth_another_try(&OpenError::NoSleep));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -60,6 +80,24 @@ pub enum OpenError {
 }
 
 /// Why a receive failed. Its text is one line.
+///
+/// ```
+/// use sqs_lease_sqs::{LeaseQueue, ReceiveError};
+///
+/// /// Receives for ever. `pause` is a sleep of your runtime.
+/// async fn run(queue: &LeaseQueue, pause: impl AsyncFn()) -> Result<(), ReceiveError> {
+///     loop {
+///         match queue.receive().await {
+///             Ok(deliveries) => println!("{} received", deliveries.len()),
+///             Err(error) if error.is_transient() => {
+///                 eprintln!("{error}");
+///                 pause().await;
+///             }
+///             Err(error) => return Err(error),
+///         }
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot receive from {queue_url} ({error}){}", needed(*action))]
 #[non_exhaustive]

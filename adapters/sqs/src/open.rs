@@ -13,6 +13,38 @@ use crate::timeout::Timeout;
 /// A queue of Amazon SQS whose deliveries are kept from the receive on.
 ///
 /// Clones are the same queue.
+///
+/// On a simulated SQS, without a runtime and with nothing spawned:
+///
+/// ```
+/// use sqs_lease_sqs::driver::NoRuntime;
+/// use sqs_lease_sqs::{LeaseQueue, Options};
+///
+/// let server = sqs_lease_sim::Server::builder().start()?;
+/// let queue_url = server.create_queue("jobs", &[("VisibilityTimeout", "30")])?;
+/// server.model(|sqs, now| sqs.send("jobs", "work", now))?;
+/// # use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
+/// # let config = aws_sdk_sqs::Config::builder()
+/// #     .http_client(aws_async_io::Client::builder().without_system_roots().build()?)
+/// #     .sleep_impl(aws_async_io::AsyncIoSleep::new())
+/// #     .behavior_version(BehaviorVersion::latest())
+/// #     .region(Region::new("us-east-1"))
+/// #     .credentials_provider(Credentials::new("id", "secret", None, None, "example"))
+/// #     .endpoint_url(server.endpoint_url());
+/// # let client = aws_sdk_sqs::Client::from_conf(config.build());
+///
+/// futures_executor::block_on(async {
+///     let queue = LeaseQueue::open(client, queue_url, Options::new(), NoRuntime::new()).await?;
+///     for delivery in queue.receive_up_to(1).await? {
+///         // Drives the lease beside the handler.
+///         delivery.keep(async { println!("work on {:?}", delivery.message().body()) }).await?;
+///         delivery.delete().await?;
+///     }
+///     assert_eq!(queue.keeper().stats().delete_entries, 1);
+///     Ok::<(), Box<dyn std::error::Error>>(())
+/// })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct LeaseQueue {
     pub(crate) inner: Arc<Inner>,
@@ -27,6 +59,24 @@ pub(crate) struct Inner {
 }
 
 /// How a queue is opened.
+///
+/// ```
+/// use std::time::Duration;
+/// use sqs_lease_sqs::Options;
+/// use sqs_lease_sqs::driver::{OnDrop, Policy, SetPolicy, Visibility};
+///
+/// let options = Options::new()
+///     // Named, so that `sqs:GetQueueAttributes` is not needed.
+///     .visibility_timeout(Visibility::new(60)?)
+///     // A handler that hangs does not hide its message for longer.
+///     .policy(Policy::new().max_hold(Duration::from_secs(3600))?)
+///     // Each extension exactly in the middle, in a call of its own if need be.
+///     .calls(SetPolicy::new().coalesce(0)?)
+///     // A handler that panics gives its message back, ten seconds later.
+///     .on_drop(OnDrop::Release(Visibility::new(10)?));
+/// # let _ = options;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -113,6 +163,25 @@ impl Default for Options {
 ///
 /// # Errors
 /// Which one is missing.
+///
+/// ```
+/// use aws_async_io::AsyncIoSleep;
+/// use aws_sdk_sqs::config::{BehaviorVersion, Region};
+/// use aws_sdk_sqs::{Client, Config};
+/// use sqs_lease_sqs::{OpenError, check_off_tokio};
+///
+/// let config = || {
+///     let config = Config::builder().sleep_impl(AsyncIoSleep::new());
+///     config.behavior_version(BehaviorVersion::latest()).region(Region::new("us-east-1"))
+/// };
+/// let client = Client::from_conf(config().build());
+/// assert_eq!(check_off_tokio(&client), Err(OpenError::NoHttpClient));
+///
+/// let http = aws_async_io::Client::builder().without_system_roots().build()?;
+/// let client = Client::from_conf(config().http_client(http).build());
+/// assert_eq!(check_off_tokio(&client), Ok(()));
+/// # Ok::<(), aws_async_io::BuildError>(())
+/// ```
 pub fn check_off_tokio(client: &Client) -> Result<(), OpenError> {
     if client.config().http_client().is_none() {
         return Err(OpenError::NoHttpClient);

@@ -108,6 +108,18 @@ fn text(error: &dyn Error) -> String {
 /// An error of the SDK and what caused it, in one line: the SDK's own `Display` says only "service error".
 ///
 /// Not for calls that carry receipt handles: SQS echoes them in its texts.
+///
+/// ```
+/// use sqs_lease_sqs::aws_sdk_sqs::Client;
+/// use sqs_lease_sqs::in_one_line;
+///
+/// async fn send(client: &Client, queue_url: &str) {
+///     if let Err(error) = client.send_message().queue_url(queue_url).message_body("work").send().await {
+///         // Such as "AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist."
+///         eprintln!("cannot send: {}", in_one_line(&error));
+///     }
+/// }
+/// ```
 pub fn in_one_line<E>(error: &SdkError<E, HttpResponse>) -> String
 where
     E: ProvideErrorMetadata + Error + 'static,

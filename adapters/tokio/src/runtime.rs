@@ -9,6 +9,37 @@ use tokio::time::Instant;
 ///
 /// It belongs to the Tokio runtime in which it was made, and works wherever it is polled: on a thread of another runtime
 /// too, or under a bare `block_on`. Made outside of any, it sleeps by a thread of its own where there still is none.
+///
+/// Twelve hours under Tokio's paused clock, with a queue that says yes to everything:
+///
+/// ```
+/// use std::time::Duration;
+/// use sqs_lease_tokio::driver::{ChangeVisibility, Keeper, Queue, Receipt, ReceiptHandle, Received, Reply, Settings};
+/// use sqs_lease_tokio::{StopReason, TokioRuntime, Visibility};
+///
+/// struct Yes;
+///
+/// impl Queue for Yes {
+///     async fn change_visibility(&self, _: Vec<ChangeVisibility>) -> Reply {
+///         Reply::Done
+///     }
+///
+///     async fn delete(&self, _: Vec<ReceiptHandle>) -> Reply {
+///         Reply::Done
+///     }
+/// }
+///
+/// #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let keeper = Keeper::new(Yes, TokioRuntime::with_tokio_clock(), Settings::new());
+///     tokio::spawn(keeper.run());
+///     let received = Received::new(keeper.now(), Visibility::new(600)?);
+///     let delivery = keeper.hold(Receipt::new("AQEB…", received), ());
+///     let loss = delivery.keep(tokio::time::sleep(Duration::from_hours(13))).await.unwrap_err();
+///     assert_eq!(loss.reason, StopReason::Limit);
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct TokioRuntime {
     clock: Clock,

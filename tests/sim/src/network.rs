@@ -28,6 +28,19 @@ pub struct Network {
 }
 
 /// How bad a [`Network`] is. Rates are in a thousand requests.
+///
+/// ```
+/// use std::time::Duration;
+/// use sqs_lease_sim::{Moment, Weather};
+///
+/// let at = Moment::from_secs;
+/// let bad = Weather::calm()
+///     .latency(Duration::from_millis(5), Duration::from_millis(80))
+///     .throttled(50) // a twentieth of all requests
+///     .refused_entries(10)
+///     .outage(at(60), at(90));
+/// # let _ = bad;
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weather {
     shortest: Duration,
@@ -42,6 +55,25 @@ pub struct Weather {
 }
 
 /// What becomes of one request.
+///
+/// ```
+/// use std::time::Duration;
+/// use sqs_lease_sim::{Fate, Model, Moment, Network, Receive, Weather};
+///
+/// let way = Duration::from_millis(100);
+/// let mut network = Network::new(Weather::calm().latency(way, way), 1);
+/// let mut sqs = Model::default();
+/// let now = Moment::from_secs(1);
+/// sqs.create_queue("jobs", &[], now)?;
+///
+/// // A request that is sent now is carried out later, and its answer comes later still.
+/// let trip = network.trip(now);
+/// assert_eq!(trip.fate, Fate::Arrives);
+/// let answer = sqs.receive("jobs", &Receive::new(), now + trip.there)?;
+/// assert!(answer.is_empty());
+/// assert_eq!(now + trip.there + trip.back, Moment::from_millis(1_200));
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trip {
@@ -56,6 +88,16 @@ pub struct Trip {
 }
 
 /// What happens to a request on its way.
+///
+/// ```
+/// use sqs_lease_sim::Fate;
+///
+/// /// Whether SQS has done what it was asked for. A client that gets no answer cannot tell.
+/// fn has_its_effect(fate: &Fate) -> bool {
+///     matches!(fate, Fate::Arrives | Fate::AnswerLost | Fate::BrokenAfter)
+/// }
+/// # assert!(has_its_effect(&Fate::AnswerLost) && !has_its_effect(&Fate::RequestLost));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fate {

@@ -125,6 +125,19 @@ impl fmt::Debug for Server {
 }
 
 /// How a [`Server`] is to be started.
+///
+/// ```
+/// use std::time::Duration;
+/// use sqs_lease_sim::{Server, Settings};
+///
+/// // Ten minutes instead of 12 hours, five messages in flight at most, and a clock that the test moves.
+/// let settings = Settings::default().in_flight_limit(5);
+/// let server = Server::builder().settings(settings).limit(Duration::from_mins(10)).manual_clock().start()?;
+/// let before = server.now();
+/// server.advance(Duration::from_mins(10));
+/// assert_eq!(server.now() - before, Duration::from_mins(10));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Builder {
     settings: Settings,

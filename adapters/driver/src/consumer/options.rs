@@ -67,6 +67,14 @@ impl Default for ConsumerOptions {
 }
 
 /// An option out of range. The text names the value and the range.
+///
+/// ```
+/// use sqs_lease_driver::{ConsumerOptions, ConsumerOptionsError};
+///
+/// let error = ConsumerOptions::new().concurrency(0).unwrap_err();
+/// assert_eq!(error, ConsumerOptionsError::Concurrency(0));
+/// assert!(error.to_string().contains("1 to 120 000"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConsumerOptionsError {
@@ -89,6 +97,15 @@ pub enum ConsumerOptionsError {
 ///
 /// Each further delivery counts in the redrive policy's `maxReceiveCount`, however the message comes back. On a FIFO
 /// queue the message's group waits for it.
+///
+/// ```
+/// use sqs_lease_driver::{ConsumerOptions, OnFailure, Visibility};
+///
+/// // What fails is tried again half a minute later, by whoever is free.
+/// let options = ConsumerOptions::new().on_failure(OnFailure::Release(Visibility::new(30)?));
+/// # let _ = options;
+/// # Ok::<(), sqs_lease_driver::VisibilityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnFailure {
@@ -163,6 +180,20 @@ impl Default for BackOff {
 ///
 /// Nothing is received any more in any of them; the long poll under way is let finish. Leases are kept as long as
 /// their handlers run.
+///
+/// ```
+/// use std::time::Duration;
+/// use sqs_lease_driver::{Shutdown, Stopper};
+///
+/// /// The first Ctrl-C lets handlers end, the second does not.
+/// fn interrupted(stopper: &Stopper, times: u32) {
+///     if times == 1 {
+///         stopper.shutdown(Shutdown::ReleaseUnstarted, Duration::from_secs(30));
+///     } else {
+///         stopper.shutdown(Shutdown::ReleaseAll, Duration::ZERO);
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shutdown {
@@ -182,6 +213,14 @@ pub enum Shutdown {
 ///
 /// Known where the receipt [says so](crate::Receipt::max_receive_count). It applies where the shutdown releases
 /// unstarted messages and lets handlers end, and to what the last long poll brings.
+///
+/// ```
+/// use sqs_lease_driver::{ConsumerOptions, LastReceive};
+///
+/// // Gone at once at a shutdown, at the price of a message in the dead-letter queue that nobody has worked on.
+/// let options = ConsumerOptions::new().last_receive(LastReceive::Release);
+/// # let _ = options;
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LastReceive {

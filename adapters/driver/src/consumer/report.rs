@@ -3,6 +3,21 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What a shutdown did with the messages that were not handled to their end, by message id.
+///
+/// ```
+/// use sqs_lease_driver::Report;
+///
+/// fn stopped(report: &Report) {
+///     println!("{report}");
+///     for id in &report.last_receives {
+///         eprintln!("{id} goes to the dead-letter queue, and was not handled");
+///     }
+/// }
+/// # let mut report = Report::default();
+/// # report.released.push("4ee58dd2-9ac4-4a1c-8f42-4b8f5e3f4f54".into());
+/// # stopped(&report);
+/// # assert_eq!(report.to_string(), "1 messages released, 0 left, 0 handlers interrupted");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -36,6 +51,20 @@ impl fmt::Display for Report {
 }
 
 /// Why a consumer ended by itself.
+///
+/// ```
+/// use sqs_lease_driver::ConsumerError;
+///
+/// /// Whether it makes sense to start the program again without mending anything.
+/// fn is_worth_a_restart<E: std::error::Error>(error: &ConsumerError<E>) -> bool {
+///     match error {
+///         ConsumerError::Receive(_) | ConsumerError::ZeroTimeout => false,
+///         // The loop has panicked, and said so at error.
+///         _ => true,
+///     }
+/// }
+/// # assert!(!is_worth_a_restart::<std::io::Error>(&ConsumerError::ZeroTimeout));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConsumerError<E: Error + 'static> {

@@ -4,6 +4,18 @@ use std::fmt;
 use super::error::{Error, ErrorKind};
 
 /// One entry of a batch: its id in this batch, and what it asks for.
+///
+/// ```
+/// use sqs_lease_sim::{Entry, Model, Moment, NewMessage};
+///
+/// let mut sqs = Model::default();
+/// sqs.create_queue("jobs", &[], Moment::ORIGIN)?;
+/// let entries = ["a", "b"].map(|id| Entry::new(id, NewMessage::new("work")));
+/// for (id, outcome) in sqs.send_batch("jobs", &entries, Moment::ORIGIN)? {
+///     println!("entry {id} is message {}", outcome?.message_id);
+/// }
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Entry<T> {
     /// The entry's id: 1 to 80 letters, digits, `-` and `_`, distinct in its batch.
@@ -27,6 +39,23 @@ impl<T> fmt::Debug for Entry<T> {
 }
 
 /// A change of visibility in a batch: a receipt handle and seconds, which SQS's model lets one leave out.
+///
+/// ```
+/// use sqs_lease_sim::{Change, Entry, Model, Moment, Receive};
+///
+/// let at = Moment::from_secs;
+/// let mut sqs = Model::default();
+/// sqs.create_queue("jobs", &[("VisibilityTimeout", "30")], at(0))?;
+/// sqs.send("jobs", "work", at(0))?;
+/// let job = sqs.receive("jobs", &Receive::new(), at(0))?.remove(0);
+///
+/// let entries = [Entry::new("0", Change::new(&job.receipt_handle, 30))];
+/// sqs.change_visibility_batch("jobs", &entries, at(15))?;
+/// // Hidden for 30 seconds from the change, not from the receive.
+/// assert!(sqs.receive("jobs", &Receive::new(), at(44))?.is_empty());
+/// assert_eq!(sqs.receive("jobs", &Receive::new(), at(45))?.len(), 1);
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Change {
     /// The handle of the delivery.
@@ -50,6 +79,19 @@ impl fmt::Debug for Change {
 }
 
 /// What became of each entry of a batch, by the entry's id and in the order of the request.
+///
+/// ```
+/// use sqs_lease_sim::{Change, Entry, Model, Moment, Outcomes};
+///
+/// let mut sqs = Model::default();
+/// sqs.create_queue("jobs", &[], Moment::ORIGIN)?;
+/// let entries = [Entry::new("0", Change::new("no handle", 30))];
+/// // The batch is answered with 200; its entry has failed.
+/// let outcomes: Outcomes<()> = sqs.change_visibility_batch("jobs", &entries, Moment::ORIGIN)?;
+/// let (id, outcome) = &outcomes[0];
+/// assert_eq!((&**id, outcome.as_ref().unwrap_err().entry_code()), ("0", "ReceiptHandleIsInvalid"));
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 pub type Outcomes<T> = Vec<(String, Result<T, Error>)>;
 
 /// Refuses the batches that SQS refuses as a whole. Nothing has been done by then.

@@ -14,6 +14,17 @@ macro_rules! disputed {
     })*) => {
         $(
             $(#[$meta])*
+            ///
+            /// What depends on it is tested every way:
+            ///
+            /// ```
+            #[doc = concat!("use sqs_lease_sim::{Model, Settings, ", stringify!($name), "};")]
+            ///
+            #[doc = concat!("for way in ", stringify!($name), "::ALL {")]
+            #[doc = concat!("    let sqs = Model::new(Settings::default().", stringify!($field), "(*way));")]
+            ///     # let _ = sqs;
+            /// }
+            /// ```
             #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
             #[non_exhaustive]
             pub enum $name {

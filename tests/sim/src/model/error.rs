@@ -31,6 +31,23 @@ pub struct Error {
 }
 
 /// What SQS refused, and why: one value for each cause that SQS tells apart.
+///
+/// ```
+/// use sqs_lease_sim::{ErrorKind, Model, Moment, Receive};
+///
+/// let at = Moment::from_secs;
+/// let mut sqs = Model::default();
+/// sqs.create_queue("jobs", &[], at(0))?;
+/// sqs.send("jobs", "work", at(0))?;
+/// let job = sqs.receive("jobs", &Receive::new(), at(0))?.remove(0);
+/// sqs.delete("jobs", &job.receipt_handle, at(1))?;
+/// // SQS has one code for both; here they are told apart.
+/// let gone = sqs.change_visibility("jobs", &job.receipt_handle, 30, at(2)).unwrap_err();
+/// let out_of_range = sqs.change_visibility("jobs", &job.receipt_handle, 50_000, at(2)).unwrap_err();
+/// assert_eq!((gone.code(), out_of_range.code()), ("InvalidParameterValue", "InvalidParameterValue"));
+/// assert_eq!((gone.kind(), out_of_range.kind()), (ErrorKind::MessageGone, ErrorKind::InvalidParameter));
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -96,6 +96,18 @@ impl fmt::Debug for NewMessage {
 }
 
 /// The value of a message attribute, with its data type as the sender named it (`String`, `Number.int`, …).
+///
+/// ```
+/// use sqs_lease_sim::{AttributeValue, Model, Moment, NewMessage, Receive};
+///
+/// let mut sqs = Model::default();
+/// sqs.create_queue("jobs", &[], Moment::ORIGIN)?;
+/// let message = NewMessage::new("work").attribute("pages", AttributeValue::number(12));
+/// sqs.send("jobs", message, Moment::ORIGIN)?;
+/// let job = sqs.receive("jobs", &Receive::new(), Moment::ORIGIN)?.remove(0);
+/// assert_eq!(job.attribute("pages"), Some(&AttributeValue::number("12")));
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct AttributeValue {
     pub(crate) data_type: String,
@@ -142,6 +154,18 @@ impl fmt::Debug for AttributeValue {
 /// A message's id: the same through all its deliveries, in its queue and in its dead-letter queue.
 ///
 /// It displays as SQS writes it, a UUID.
+///
+/// ```
+/// use sqs_lease_sim::{MessageId, Model, Moment, Receive};
+///
+/// let mut sqs = Model::default();
+/// sqs.create_queue("jobs", &[], Moment::ORIGIN)?;
+/// let sent = sqs.send("jobs", "work", Moment::ORIGIN)?;
+/// let job = sqs.receive("jobs", &Receive::new(), Moment::ORIGIN)?.remove(0);
+/// assert_eq!(job.message_id, sent.message_id);
+/// assert_eq!(MessageId::parse(&sent.message_id.to_string()), Some(sent.message_id));
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(pub(crate) u128);
 
@@ -175,6 +199,21 @@ impl fmt::Debug for MessageId {
 }
 
 /// What SQS answers to a send.
+///
+/// ```
+/// use sqs_lease_sim::{Model, Moment, NewMessage};
+///
+/// let mut sqs = Model::default();
+/// sqs.create_queue("jobs.fifo", &[("FifoQueue", "true")], Moment::ORIGIN)?;
+/// let message = |id: &str| NewMessage::new("work").group("a").deduplication_id(id);
+/// let first = sqs.send("jobs.fifo", message("1"), Moment::ORIGIN)?;
+/// let second = sqs.send("jobs.fifo", message("2"), Moment::ORIGIN)?;
+/// assert!(first.sequence_number < second.sequence_number);
+/// // The same deduplication id within five minutes: no third message.
+/// let again = sqs.send("jobs.fifo", message("2"), Moment::from_secs(299))?;
+/// assert_eq!(again.message_id, second.message_id);
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sent {
@@ -257,6 +296,23 @@ impl Receive {
 }
 
 /// One delivery of a message: what a receive hands out.
+///
+/// ```
+/// use sqs_lease_sim::{Model, Moment, Receive};
+///
+/// let at = Moment::from_secs;
+/// let mut sqs = Model::default();
+/// sqs.create_queue("jobs", &[("VisibilityTimeout", "30")], at(0))?;
+/// sqs.send("jobs", "work", at(0))?;
+/// let first = sqs.receive("jobs", &Receive::new(), at(5))?.remove(0);
+/// assert_eq!((&*first.body, first.visible_at), ("work", at(35)));
+///
+/// // The next delivery of the message has a handle of its own.
+/// let second = sqs.receive("jobs", &Receive::new(), at(35))?.remove(0);
+/// assert_eq!((second.receive_count, second.first_received), (2, at(5)));
+/// assert_ne!(first.receipt_handle, second.receipt_handle);
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delivery {

@@ -17,6 +17,28 @@ use super::{ACCOUNT, Model, arn_of, name_of, name_of_arn};
 const REMEMBERED: usize = 10;
 
 /// A task that moves the messages of a dead-letter queue, as `ListMessageMoveTasks` shows it.
+///
+/// ```
+/// use sqs_lease_sim::{Model, Moment, MoveStatus, Receive, redrive_policy};
+///
+/// let at = Moment::from_secs;
+/// let mut sqs = Model::default();
+/// sqs.create_queue("dead", &[], at(0))?;
+/// let dead = sqs.queue_arn("dead")?;
+/// let policy = redrive_policy(&dead, 1);
+/// sqs.create_queue("jobs", &[("VisibilityTimeout", "30"), ("RedrivePolicy", &policy)], at(0))?;
+/// sqs.send("jobs", "work", at(0))?;
+/// // Received once and not deleted: the next receive moves it.
+/// sqs.receive("jobs", &Receive::new(), at(0))?;
+/// assert!(sqs.receive("jobs", &Receive::new(), at(30))?.is_empty());
+///
+/// // Back to where it came from.
+/// sqs.start_move(&dead, None, None, at(40))?;
+/// let task = sqs.moves(&dead, None, at(41))?.remove(0);
+/// assert_eq!((task.status, task.moved), (MoveStatus::Completed, 1));
+/// assert_eq!(sqs.receive("jobs", &Receive::new(), at(41))?.len(), 1);
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MoveTask {
@@ -41,6 +63,27 @@ pub struct MoveTask {
 }
 
 /// How far a [`MoveTask`] is.
+///
+/// ```
+/// use sqs_lease_sim::{Model, Moment, MoveStatus};
+///
+/// let at = Moment::from_secs;
+/// let mut sqs = Model::default();
+/// for name in ["dead", "jobs"] {
+///     sqs.create_queue(name, &[], at(0))?;
+/// }
+/// let (dead, jobs) = (sqs.queue_arn("dead")?, sqs.queue_arn("jobs")?);
+/// sqs.set_attributes("jobs", &[("RedrivePolicy", &sqs_lease_sim::redrive_policy(&dead, 5))], at(0))?;
+/// for _ in 0..10 {
+///     sqs.send("dead", "work", at(0))?;
+/// }
+/// // One a second, until it is told to stop.
+/// let handle = sqs.start_move(&dead, Some(&jobs), Some(1), at(1))?;
+/// assert_eq!(sqs.moves(&dead, None, at(3))?[0].status, MoveStatus::Running);
+/// sqs.cancel_move(&handle, at(4))?;
+/// assert_eq!(sqs.moves(&dead, None, at(9))?[0].status, MoveStatus::Cancelled);
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MoveStatus {

@@ -7,6 +7,19 @@ use super::error::ErrorKind;
 use super::message::MessageId;
 
 /// One thing that happened to a message, and when.
+///
+/// ```
+/// use sqs_lease_sim::{Model, Moment, Receive};
+///
+/// let at = Moment::from_secs;
+/// let mut sqs = Model::default();
+/// sqs.create_queue("jobs", &[], at(0))?;
+/// let sent = sqs.send("jobs", "work", at(0))?;
+/// sqs.receive("jobs", &Receive::new(), at(7))?;
+/// let history = sqs.history(sent.message_id);
+/// assert_eq!(history.iter().map(|it| it.at).collect::<Vec<_>>(), [at(0), at(7)]);
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recorded {
@@ -20,6 +33,22 @@ pub struct Recorded {
 ///
 /// A delivery is named by its number among the message's deliveries: the receive count that it came with.
 /// That a visibility timeout ran out is no event of its own; it follows from the deadlines.
+///
+/// ```
+/// use sqs_lease_sim::{Event, Model, Moment, Receive};
+///
+/// let at = Moment::from_secs;
+/// let mut sqs = Model::default();
+/// sqs.create_queue("jobs", &[("VisibilityTimeout", "30")], at(0))?;
+/// let sent = sqs.send("jobs", "work", at(0))?;
+/// let job = sqs.receive("jobs", &Receive::new(), at(0))?.remove(0);
+/// sqs.change_visibility("jobs", &job.receipt_handle, 30, at(15))?;
+///
+/// let last = sqs.history(sent.message_id).last().expect("three events");
+/// let changed = Event::Changed { delivery: 1, current: 1, from: at(30), to: at(45) };
+/// assert_eq!((last.at, &last.event), (at(15), &changed));
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
@@ -109,6 +138,21 @@ pub enum Event {
 }
 
 /// What a consumer asked for with a receipt handle.
+///
+/// ```
+/// use sqs_lease_sim::{Asked, Event, Model, Moment, Receive};
+///
+/// let at = Moment::from_secs;
+/// let mut sqs = Model::default();
+/// sqs.create_queue("jobs", &[], at(0))?;
+/// let sent = sqs.send("jobs", "work", at(0))?;
+/// let job = sqs.receive("jobs", &Receive::new(), at(0))?.remove(0);
+/// // Beyond the 12 hours: refused, and recorded with what was asked for.
+/// let _ = sqs.change_visibility("jobs", &job.receipt_handle, 43_200, at(10)).unwrap_err();
+/// let last = sqs.history(sent.message_id).last().expect("three events");
+/// assert!(matches!(last.event, Event::Refused { asked: Asked::Change(43_200), .. }));
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Asked {

@@ -10,6 +10,17 @@ use super::truth::{Event, Recorded};
 /// Two handlers worked on one message at once, and neither had been told that it lost it.
 ///
 /// What [`Model::overlaps`] finds. It is what a lease keeper is there to prevent.
+///
+/// ```
+/// use sqs_lease_sim::{Model, Overlap};
+///
+/// /// For the end of a test: no two handlers on one message, but where SQS itself was told to break its word.
+/// fn assert_none_ran_twice(sqs: &Model) {
+///     let ours: Vec<Overlap> = sqs.overlaps().into_iter().filter(|it| !it.is_injected).collect();
+///     assert_eq!(ours, []);
+/// }
+/// # assert_none_ran_twice(&Model::default());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Overlap {
@@ -31,6 +42,21 @@ pub struct Overlap {
 /// How long a message stayed hidden after its holder died.
 ///
 /// What [`Model::hidden_since_crash`] finds: the price of a visibility timeout.
+///
+/// ```
+/// use std::time::Duration;
+/// use sqs_lease_sim::{Model, Moment, Receive};
+///
+/// let at = Moment::from_secs;
+/// let mut sqs = Model::default();
+/// sqs.create_queue("jobs", &[("VisibilityTimeout", "120")], at(0))?;
+/// sqs.send("jobs", "work", at(0))?;
+/// let job = sqs.receive("jobs", &Receive::new(), at(0))?.remove(0);
+/// sqs.crash("jobs", &job.receipt_handle, at(5))?;
+/// // A longer timeout bridges longer outages, and hides what a dead consumer held for longer.
+/// assert_eq!(sqs.hidden_since_crash()[0].hidden, Duration::from_secs(115));
+/// # Ok::<(), sqs_lease_sim::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hidden {

@@ -6,6 +6,16 @@ use crate::model::{Change, Delivery, Entry, MoveTask, NewMessage, Outcomes, Rece
 macro_rules! actions {
     ($($name:ident,)*) => {
         /// The operations of SQS that the simulated one knows, as a fault names them.
+        ///
+        /// ```
+        /// use sqs_lease_sim::{Action, Fault, Server};
+        ///
+        /// let server = Server::builder().start()?;
+        /// server.inject(Fault::throttle().on(Action::ReceiveMessage).first(3));
+        /// assert_eq!(server.calls(Action::ReceiveMessage), 0);
+        /// assert_eq!(Action::parse("ReceiveMessage"), Some(Action::ReceiveMessage));
+        /// # Ok::<(), std::io::Error>(())
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         #[allow(missing_docs, reason = "these are the names of SQS's operations; SQS documents them")]
