@@ -1,82 +1,95 @@
-//! An HTTP client and a sleep for the AWS SDK for Rust on [async-io]: for smol, for async-std, and for
-//! programs with no runtime at all.
+//! An HTTP client and a sleep for the [AWS SDK for Rust](https://docs.rs/aws-config) on
+//! [async-io](https://docs.rs/async-io): for smol, for async-std, and for programs with no runtime at all.
 //!
-//! The SDK itself runs anywhere. What it comes with does not: its own HTTP client and timers end in "there is no reactor
-//! running" unless a Tokio runtime is there. This crate has the two things that are then missing, for
-//! **any AWS service**: [`Client`], which connects, speaks TLS and keeps connections, and
-//! [`AsyncIoSleep`], which retries and timeouts wait with.
+//! The SDK itself runs anywhere. What it comes with does not: its own HTTP client and timers end in "there is no
+//! reactor running" unless a Tokio runtime is there. This crate has the two things that are then missing, for **any AWS
+//! service**: [`Client`], which connects, speaks TLS and keeps connections, and [`AsyncIoSleep`], which retries and
+//! timeouts wait with.
 //!
-//! # Use
+//! # Do you want this crate?
 //!
-//! Depend on the service with `default-features = false`, which leaves out the SDK's own client, and set both:
+//! | you have | take |
+//! | --- | --- |
+//! | a program on smol or async-std, or with no runtime, that calls any AWS service | this crate |
+//! | the same, and SQS deliveries to keep | `sqs-lease-smol`, `sqs-lease-async-std`, which set this up |
+//! | a Tokio program, a proxy, client certificates, or a need for HTTP/2 | the SDK's own client |
+//!
+//! # Ten lines
+//!
+//! Depend on services with `default-features = false`, which leaves out the SDK's own client, and set both:
+//!
+//! ```toml
+//! [dependencies]
+//! aws-async-io = "0.1"
+//! aws-config = { version = "1", default-features = false }
+//! aws-sdk-sqs = { version = "1", default-features = false }
+//! smol = "2"
+//! ```
 //!
 //! ```no_run
 //! use aws_async_io::{AsyncIoSleep, Client};
-//! use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
+//! use aws_config::BehaviorVersion;
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let http = Client::builder().spawn(|task| smol::spawn(task).detach()).build()?;
-//!     let config = aws_sdk_sqs::Config::builder()
-//!         .behavior_version(BehaviorVersion::v2026_01_12())
-//!         .region(Region::new("eu-west-1"))
-//!         .credentials_provider(Credentials::new("id", "secret", None, None, "static"))
-//!         .http_client(http)
-//!         .sleep_impl(AsyncIoSleep::new())
-//!         .build();
-//!     let sqs = aws_sdk_sqs::Client::from_conf(config);
-//!     let queues = smol::block_on(sqs.list_queues().send())?;
-//!     println!("{:?}", queues.queue_urls());
-//!     Ok(())
+//!     smol::block_on(async {
+//!         // Both before `load`, or it panics.
+//!         let config = aws_config::defaults(BehaviorVersion::v2026_01_12())
+//!             .http_client(http)
+//!             .sleep_impl(AsyncIoSleep::new())
+//!             .load()
+//!             .await;
+//!         let queues = aws_sdk_sqs::Client::new(&config).list_queues().send().await?;
+//!         println!("{:?}", queues.queue_urls());
+//!         Ok(())
+//!     })
 //! }
 //! ```
 //!
-//! With `aws-config`, also with `default-features = false`, credentials and region come from where they always do.
-//! Hand both to its loader, or it panics while loading:
-//!
-//! ```ignore
-//! let config = aws_config::defaults(BehaviorVersion::v2026_01_12())
-//!     .http_client(http)
-//!     .sleep_impl(AsyncIoSleep::new())
-//!     .load()
-//!     .await;
-//! let sqs = aws_sdk_sqs::Client::new(&config);
-//! ```
-//!
-//! On async-std it is `.spawn(|task| { async_std::task::spawn(task); })`; do not enable async-std's `tokio1`
-//! feature, which starts a hidden Tokio runtime. With no executor, leave `spawn` out: each request then drives its own connection.
+//! Without `aws-config`, a service's own `Config::builder()` takes both in the same way. On async-std it is
+//! `.spawn(|task| { async_std::task::spawn(task); })`; do not enable async-std's feature `tokio1`, which starts a
+//! hidden Tokio runtime. With no executor, leave `spawn` out: each request then drives its own connection.
 //! [`ClientBuilder::spawn`] says what differs.
 //!
-//! Set both even where another crate of the build enables the SDK's Tokio features. Cargo unifies features, so the
-//! defaults are then Tokio's, and panic at the first request.
+//! # The contract
 //!
-//! # What it does
-//!
-//! - Keeps connections for the next request, per server, within [limits](ClientBuilder::max_connections) of number and time.
-//! - Notices when a server has closed an idle connection, and sends the request over a new one, once, if none of it was
-//!   written. Everything else is left to the SDK's retries, which are told what may go better next time and what
+//! * **Set both**, even where another crate of the build enables the SDK's Tokio features. Cargo unifies features, so
+//!   the defaults are then Tokio's, and panic at the first request.
+//! * **Connections are kept** for the next request, per server, within [limits](ClientBuilder::max_connections) of
+//!   number and time.
+//! * **A connection that the server has closed** is noticed, and its request sent over a new one, once, if none of it
+//!   was written. Everything else is left to the SDK's retries, which are told what may go better next time and what
 //!   may not: a certificate that is refused is not tried again.
-//! - Closes the socket of a dropped request at once, so that timeouts, `select` and cancelled tasks leave nothing behind. What
-//!   the server makes of a request that it had received already is not known.
-//! - Streams bodies both ways, so that the SDK's stalled-stream protection works.
-//! - Honours the SDK's connect and read timeouts, and its verdict that a connection is not to be used again.
-//! - Says why not: every failure is a [`RequestError`] that names the server, the values and the cause.
+//! * **A dropped request closes its socket at once**, so that timeouts, `select` and cancelled tasks leave nothing
+//!   behind. What the server makes of a request that it had received already is not known.
+//! * **Bodies stream** both ways, so that the SDK's stalled-stream protection works.
+//! * **Every failure is a [`RequestError`]** that names the server, the values and the cause.
 //!
-//! # What it does not
+//! # Time
 //!
-//! - **HTTP/1.1 only.** As many requests at a time, as many connections.
-//! - **No proxies.** A request that `HTTPS_PROXY` or its like applies to is
+//! The SDK's connect timeout covers everything up to a usable connection, its read timeout the wait for the head of a
+//! response; see [`Client`]. All sleeps share one timer of async-io's; none is exact to less than a millisecond.
+//!
+//! # Limits
+//!
+//! * **HTTP/1.1 only.** As many requests at a time, as many connections.
+//! * **No proxies.** A request that `HTTPS_PROXY` or its like applies to is
 //!   [refused](ClientBuilder::ignore_proxy_variables), not sent past the proxy.
-//! - **No happy eyeballs.** The addresses of a name are tried one after the other, in the resolver's order, each for
+//! * **No happy eyeballs.** The addresses of a name are tried one after the other, in the resolver's order, each for
 //!   its share of the connect timeout. Names are resolved by the operating system, on threads of [`blocking`]'s pool.
-//! - **No client certificates**, no revocation lists, and no choice of TLS provider: rustls with *ring*, named explicitly, so
-//!   that no process-wide provider has to be installed and another one does not matter.
-//! - `credential_process` profiles need Tokio's processes whatever the HTTP client. Container credentials at a host
-//!   name need a resolver: give them [`SystemDns`].
+//! * **No client certificates**, no revocation lists, and no choice of TLS provider: rustls with *ring*, named
+//!   explicitly, so that no process-wide provider has to be installed and another one does not matter. Roots are the
+//!   operating system's, or [your own](ClientBuilder::trust_pem).
 //!
-//! It contains no `unsafe` code. The connections wake by async-io's, hyper's and async-lock's means alone; the one timer that all
-//! sleeps share is checked by loom.
+//! # What it does not do
 //!
-//! [async-io]: https://docs.rs/async-io
+//! * It knows nothing of leases, queues or any one service.
+//! * It finds no credentials. Of the SDK's sources, `credential_process` profiles need Tokio's processes whatever the
+//!   HTTP client; container credentials at a host name need a resolver: give them [`SystemDns`].
+//! * Of Tokio only the channels and locks that the SDK and hyper use are compiled: no runtime, no reactor, no timer.
+//!
+//! No `unsafe`; the one timer that all sleeps share is checked by loom. The minimum Rust version is the SDK's, rounded
+//! up: 1.95. MIT OR Apache-2.0.
 #![forbid(unsafe_code)]
 
 mod body;

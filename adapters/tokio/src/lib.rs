@@ -1,40 +1,86 @@
 //! Keeps Amazon SQS deliveries out of other consumers' reach while a slow handler works, on Tokio.
 //!
-//! The one crate that a Tokio program adds; what else it needs is re-exported: the SDK as [`aws_sdk_sqs`], and
-//! [`aws_config`] behind the feature of that name, which is on by default.
+//! The one crate that a Tokio program adds. It calls `ChangeMessageVisibility` in the middle of each visibility
+//! timeout, until the delivery is deleted or given back, and tells the handler when the delivery is lost, before SQS
+//! hands the message on. It re-exports [`aws_sdk_sqs`] and, behind the feature of that name, which is on by default,
+//! [`aws_config`]. The SDK's default features stay off: they bring a second, old HTTP stack.
+//!
+//! # Do you want this crate?
+//!
+//! | you have | take |
+//! | --- | --- |
+//! | a Tokio program that receives from SQS | this crate |
+//! | a smol or async-std program | `sqs-lease-smol`, `sqs-lease-async-std` |
+//! | another runtime, or none | `sqs-lease-sqs` with the SDK, `sqs-lease-driver` without |
+//! | an event loop of your own | `sqs-lease-core` |
+//! | a Lambda function, an EventBridge Pipe, an Elastic Beanstalk worker | none: they poll, and own the visibility timeout, themselves |
+//!
+//! # A program
 //!
 //! ```no_run
 //! use sqs_lease_tokio::{Options, aws_config, aws_sdk_sqs};
 //!
-//! # async fn slow(_: &aws_sdk_sqs::types::Message) {}
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let config = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
-//! let client = aws_sdk_sqs::Client::new(&config);
-//! let queue_url = "https://sqs.eu-central-1.amazonaws.com/123456789012/jobs";
-//! let queue = sqs_lease_tokio::open(client, queue_url, Options::new()).await?;
-//! loop {
-//!     for delivery in queue.receive_up_to(1).await? {
-//!         tokio::spawn(async move {
-//!             // As long as this works, no other consumer gets the message.
-//!             match delivery.keep(slow(delivery.message())).await {
-//!                 Ok(()) => match delivery.delete().await {
-//!                     Ok(()) => {}
-//!                     Err(error) => eprintln!("done, but {error}"),
-//!                 },
-//!                 Err(loss) => eprintln!("given up: {loss}"),
-//!             }
-//!         });
+//! async fn slow(_: &aws_sdk_sqs::types::Message) {}
+//!
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let config = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
+//!     let client = aws_sdk_sqs::Client::new(&config);
+//!     let queue_url = "https://sqs.eu-central-1.amazonaws.com/123456789012/jobs";
+//!     let queue = sqs_lease_tokio::open(client, queue_url, Options::new()).await?;
+//!     loop {
+//!         for delivery in queue.receive_up_to(1).await? {
+//!             tokio::spawn(async move {
+//!                 // As long as this works, no other consumer gets the message.
+//!                 match delivery.keep(slow(delivery.message())).await {
+//!                     Ok(()) => match delivery.delete().await {
+//!                         Ok(()) => {}
+//!                         Err(error) => eprintln!("done, but {error}"),
+//!                     },
+//!                     Err(loss) => eprintln!("given up: {loss}"),
+//!                 }
+//!             });
+//!         }
 //!     }
 //! }
-//! # }
 //! ```
 //!
-//! A handler that blocks its thread belongs into [`tokio::task::spawn_blocking`]: the loop that extends is a task
-//! like another and needs a thread to run on.
+//! A worker that receives, bounds concurrency, settles and stops cleanly is one call: [`consumer`], and
+//! `docs/consumer.md`. `cargo run --example slow_handler` and `--example worker` run without AWS.
 //!
-//! What the driver logs and how deliveries are asked and settled stands with [`Delivery`] and
-//! [`driver`].
+//! # The contract
+//!
+//! * **Somebody has to drive.** [`open`] spawns the task that extends; it ends when the last [`LeaseQueue`] and the
+//!   last delivery are gone.
+//! * **A lease counts from the receive.** Deliveries that wait for a free handler are kept too, but receive only what
+//!   can start soon.
+//! * **A loss** drops the future given to [`keep`](Delivery::keep). Work that must not be cut off runs beside
+//!   [`lost`](Delivery::lost).
+//! * **Dropping a delivery** without settling it ends the renewal: the timeout runs out by itself, or, with
+//!   [`Options::on_drop`], the message is released. So does a panic of the handler.
+//! * **A settle counts from its first poll.** Await it and look at its error: [`SettleError`].
+//! * **Blocking work** belongs into `tokio::task::spawn_blocking`: the task that extends needs a thread to run on.
+//!
+//! Log events have the target `sqs_lease`; the [`driver`]'s page lists them.
+//!
+//! # Time
+//!
+//! * Deadlines count suspension of the machine on Linux and Android, as SQS does. After one, `is_held` and `remaining`
+//!   are right at once, `lost` resolves when the task wakes.
+//! * Tests that pause Tokio's clock take [`TokioRuntime::with_tokio_clock`] and a [`Queue`](driver::Queue) of their
+//!   own.
+//!
+//! # Limits
+//!
+//! * A delivery is held for 12 hours at most, less 5 s, or for [`Policy::max_hold`].
+//! * A handler that blocks the only thread of a runtime starves its own lease.
+//!
+//! # What it does not do
+//!
+//! * A standard queue may rarely deliver a message twice in any case: handlers should bear it.
+//! * Numbers come as a snapshot, `queue.keeper().stats()`; exporting them is yours.
+//!
+//! No `unsafe`. Rust 1.95 or later, and a C compiler for the TLS library. MIT OR Apache-2.0.
 #![forbid(unsafe_code)]
 
 mod runtime;
@@ -66,6 +112,31 @@ pub use aws_config;
 /// # Errors
 /// The visibility timeout is not named, and cannot be read or there is no such queue. With a named timeout nothing is
 /// read here: a wrong URL shows at the first receive. Or no Tokio runtime is there.
+///
+/// ```
+/// use sqs_lease_tokio::Options;
+/// use sqs_lease_tokio::aws_sdk_sqs::{Client, Config, config::{BehaviorVersion, Credentials, Region}};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // The simulated SQS in place of AWS.
+/// let server = sqs_lease_sim::Server::builder().start()?;
+/// let queue_url = server.create_queue("jobs", &[("VisibilityTimeout", "30")])?;
+/// server.model(|sqs, now| sqs.send("jobs", "work", now))?;
+/// let config = Config::builder()
+///     .behavior_version(BehaviorVersion::latest())
+///     .region(Region::new("us-east-1"))
+///     .credentials_provider(Credentials::new("id", "secret", None, None, "example"))
+///     .endpoint_url(server.endpoint_url());
+///
+/// let queue = sqs_lease_tokio::open(Client::from_conf(config.build()), queue_url, Options::new()).await?;
+/// for delivery in queue.receive_up_to(1).await? {
+///     delivery.keep(async { println!("work on {:?}", delivery.message().body()) }).await?;
+///     delivery.delete().await?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn open(
     client: aws_sdk_sqs::Client,
     queue_url: impl Into<Arc<str>>,
@@ -112,8 +183,3 @@ where
     let spawn = move |task| drop(runtime.spawn(task));
     Ok(Consumer::new(queue, spawn, options, handler))
 }
-
-/// The program on the crate's page.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -1,13 +1,57 @@
-//! A simulated Amazon SQS that is strict about visibility.
+//! A simulated Amazon SQS that is strict about visibility: a model in virtual time, and a loopback server for any SDK.
 //!
-//! Test a consumer's handler against it: without AWS, Docker or Java, and with hours that pass in no time. The
-//! [`Model`] is SQS as a function of time, standard and FIFO; the [`Server`] serves it on loopback to the SDK of any
-//! language. [`Network`] and [`ClientClock`] are what may lie between a client and SQS.
+//! Test a consumer's handler against it: without AWS, Docker or Java, and with hours that pass in no time. Standard and
+//! FIFO queues, the 12 hours counted from the receive, each error with SQS's code, status and text. It knows what no
+//! consumer can: whether two handlers ever worked on one message at once ([`Model::overlaps`]).
+//!
+//! # Do you want this crate?
+//!
+//! | you test | take |
+//! | --- | --- |
+//! | what your code does when SQS does this or that, in virtual time | [`Model`]: SQS as a function of time |
+//! | a Rust program with a real SDK | [`Server`], in the test |
+//! | a program in another language, or by hand | the command, `sqs-lease-sim serve` |
+//! | a client of your own against losses and delays | [`Network`] and [`ClientClock`] around the model |
+//! | policies, quotas, or anything but queues | an emulator of AWS as a whole |
+//!
+//! # Ten lines
+//!
+//! ```
+//! use std::time::Duration;
+//! use sqs_lease_sim::{Action, Fault, Receive, Server};
+//!
+//! // A minute instead of 12 hours, and a clock that only this test moves.
+//! let server = Server::builder().limit(Duration::from_secs(60)).manual_clock().start()?;
+//! let url = server.create_queue("jobs", &[("VisibilityTimeout", "30")])?;
+//! server.inject(Fault::throttle().on(Action::ChangeMessageVisibilityBatch).first(3));
+//! // Here your program works on `url`: its SDK gets `server.endpoint_url()`, any credentials and any region.
+//!
+//! // The test looks at the model behind the server, or acts on it, without a request.
+//! server.model(|sqs, now| sqs.send("jobs", "work", now))?;
+//! let job = server.model(|sqs, now| sqs.receive("jobs", &Receive::new(), now))?.remove(0);
+//! server.advance(Duration::from_secs(30));
+//! let again = server.model(|sqs, now| sqs.receive("jobs", &Receive::new(), now))?.remove(0);
+//! assert_eq!((job.receive_count, again.receive_count), (1, 2));
+//! # assert!(url.ends_with("jobs"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! From outside Rust:
+//!
+//! ```console
+//! $ sqs-lease-sim serve --port 9324
+//! sqs-lease-sim listens on http://127.0.0.1:9324
+//! $ curl -X POST 'http://127.0.0.1:9324/clock/advance?seconds=43200'
+//! $ curl -X POST http://127.0.0.1:9324/faults -d '{"effect": "throttle", "action": "ReceiveMessage", "first": 3}'
+//! $ curl http://127.0.0.1:9324/truth/overlaps
+//! ```
+//!
+//! `GET /` on it lists what a test may ask and set; `docs/testing.md` has the whole of it.
 //!
 //! # Twelve hours of work, in a test of milliseconds
 //!
-//! The handler extends its message in the middle of each timeout; SQS counts the 12 hours from the receive, refuses what
-//! goes beyond them, and shortens nothing.
+//! The handler extends its message in the middle of each timeout; SQS counts the 12 hours from the receive, refuses
+//! what goes beyond them, and shortens nothing.
 //!
 //! ```
 //! use std::time::{Duration, Instant};
@@ -63,11 +107,41 @@
 //! # Ok::<(), sqs_lease_sim::Error>(())
 //! ```
 //!
-//! # What it rests on
+//! # The contract
 //!
-//! AWS's documentation, the service model that its SDKs carry, and answers that others recorded on AWS. Where those
-//! disagree, or are silent, a [setting](Settings) chooses, and says what either side rests on; the default is what is
-//! harder on whoever keeps a lease. No live queue was called to write it.
+//! * **Answers are SQS's**, or are refused: a parameter that SQS does not take is an error, with SQS's code, status and
+//!   text.
+//! * **Where public sources disagree**, or are silent, a [setting](Settings) chooses and cites both sides. The default
+//!   is what is harder on whoever keeps a lease. Run a test that depends on one every way: [`Settings::disputed`].
+//! * **One seed, one run.** What chance decides, faults, duplicates and ids, comes from seeds.
+//! * **The truth is recorded** apart from what consumers can see: [`Model::history`]. Looking takes nothing out of a
+//!   queue.
+//!
+//! It rests on AWS's documentation, the service model that its SDKs carry, and answers that others recorded on AWS. No
+//! live queue was called to write it.
+//!
+//! # Time
+//!
+//! * The model reads no clock: `now` is the last argument of everything. One that runs backwards counts as the latest
+//!   seen.
+//! * The server's clock is real, or stands still until [`Server::advance`] moves it. Whatever falls due on the way
+//!   happens at its own moment and in order.
+//! * A visibility timeout counts from the answer of the receive or from the change, the 12 hours from the receive
+//!   request.
+//!
+//! # Limits
+//!
+//! * 120 000 messages in flight, ten entries in a batch, 1 MiB in a message, as SQS has them; [`Settings`] lowers some.
+//! * It listens on loopback, unless it is [told](Builder::allow_beyond_loopback) otherwise: whoever reaches it may move
+//!   its clock.
+//! * 4 096 connections at a time; a request has 8 MiB at most.
+//!
+//! # What it does not do
+//!
+//! It speaks AWS JSON 1.0 without TLS; not the old query protocol. It checks no signatures, permissions or keys. The
+//! order in which fair queues serve tenants and quotas of standard queues are not simulated.
+//!
+//! No `unsafe`. Minimum Rust 1.95. MIT OR Apache-2.0.
 
 mod fault;
 #[doc(hidden)]

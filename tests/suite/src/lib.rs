@@ -25,10 +25,4 @@ mod book {
     mod embedding {}
     #[doc = include_str!("../../../docs/testing.md")]
     mod testing {}
-    #[doc = include_str!("../../../core/README.md")]
-    mod core {}
-    #[doc = include_str!("../../../adapters/driver/README.md")]
-    mod driver {}
-    #[doc = include_str!("../../sim/README.md")]
-    mod sim {}
 }

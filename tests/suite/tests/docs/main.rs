@@ -1,6 +1,8 @@
 //! What the pages say is what the code does: links, tables of numbers, transitions.
 
 mod costs;
+mod crate_pages;
+mod examples;
 mod links;
 mod published;
 mod transitions;

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::repository;
 
-const PUBLISHED: [&str; 8] = [
+pub(crate) const PUBLISHED: [&str; 8] = [
     "core",
     "tests/sim",
     "adapters/driver",
