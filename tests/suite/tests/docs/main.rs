@@ -4,6 +4,7 @@ mod costs;
 mod crate_pages;
 mod examples;
 mod links;
+mod log_events;
 mod published;
 mod transitions;
 
