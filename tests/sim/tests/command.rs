@@ -69,3 +69,13 @@ fn what_it_refuses_it_names() {
     let help = command(&["--help"]).output().unwrap();
     assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).contains("--manual-clock"));
 }
+
+#[test]
+fn it_ends_in_peace_where_nobody_reads_on() {
+    for question in ["--choices", "--help"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command(&[question]).stdout(writer).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}

@@ -81,18 +81,23 @@ fn read(arguments: impl Iterator<Item = String>) -> Result<Option<Options>, Stri
             }
             "--choices" => {
                 for (point, ways) in Settings::disputed() {
-                    println!("{point}={}", ways.join("|"));
+                    say(&format!("{point}={}", ways.join("|")));
                 }
                 return Ok(None);
             }
             "--help" | "-h" => {
-                println!("{USAGE}");
+                say(USAGE);
                 return Ok(None);
             }
             other => return Err(format!("'{other}' is no option\n\n{USAGE}")),
         }
     }
     Ok(Some(options))
+}
+
+/// Prints a line; whoever closes the output has read enough.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 fn parse<T: FromStr>(option: &str, wanted: &str, value: Option<String>) -> Result<T, String> {
