@@ -12,7 +12,7 @@ pub(crate) mod machine;
 pub(crate) mod state;
 
 use machine::Machine;
-use state::{DueSettle, Notice, Sent};
+use state::{Notice, Sent};
 
 /// The lease of one delivery: always knows what it will do next, and when.
 ///
@@ -61,14 +61,13 @@ use state::{DueSettle, Notice, Sent};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lease {
     clock: Clock,
-    serial: u32,
     machine: Machine,
 }
 
 impl Lease {
     /// The lease of a delivery. One with a visibility timeout of zero is stopped from the start.
     pub fn new(policy: &Policy, received: Received) -> Self {
-        Self { clock: Clock::starting_at(received.at), serial: 0, machine: Machine::new(policy, &received) }
+        Self { clock: Clock::starting_at(received.at), machine: Machine::new(policy, &received) }
     }
 
     // ---- Taking out -------------------------------------------------------------------------------------
@@ -85,26 +84,24 @@ impl Lease {
             if let Some(notice) = self.machine.take_notice() {
                 return Some(notice.into());
             }
-            match self.machine.due_settle(now) {
-                Some(DueSettle::Delete) => {
-                    let serial = self.next_serial();
-                    let sent = self.machine.take_delete(serial, now);
-                    return Some(Action::Delete(self.attempt(sent)));
-                }
-                Some(DueSettle::Release) => {
-                    let serial = self.next_serial();
-                    let (sent, after) = self.machine.take_release(serial, now);
-                    return Some(Action::Release { attempt: self.attempt(sent), after });
-                }
-                None if self.machine.is_extension_due(now) => {
-                    let serial = self.next_serial();
-                    if let Some(it) = self.machine.take_extension(serial, now) {
-                        let attempt = self.attempt(it.sent);
-                        let (by, is_final, warns) = (it.by, it.is_final, it.warns);
-                        return Some(Action::Extend(Extend { attempt, by, is_final, warns }));
-                    }
-                }
-                None => return None,
+            if let Some(settle) = self.machine.take_settle(now) {
+                let attempt = self.attempt(settle.sent);
+                return Some(match settle.after {
+                    None => Action::Delete(attempt),
+                    Some(after) => Action::Release { attempt, after },
+                });
+            }
+            if !self.machine.is_extension_due(now) {
+                return None;
+            }
+            if let Some(it) = self.machine.take_extension(now) {
+                let attempt = self.attempt(it.sent);
+                return Some(Action::Extend(Extend {
+                    attempt,
+                    by: it.by,
+                    is_final: it.is_final,
+                    warns: it.warns,
+                }));
             }
         }
     }
@@ -237,11 +234,6 @@ impl Lease {
     /// Whether the answer of this call would still count.
     pub fn awaits(&self, attempt: AttemptId) -> bool {
         self.machine.awaits(attempt.0)
-    }
-
-    fn next_serial(&mut self) -> u32 {
-        self.serial = self.serial.wrapping_add(1);
-        self.serial
     }
 
     fn attempt(&self, sent: Sent) -> Attempt {

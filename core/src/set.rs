@@ -142,7 +142,7 @@ impl<T> LeaseSet<T> {
             ..received
         };
         let machine = Machine::new(policy, &received);
-        let key = self.leases.insert(value, &machine, 0);
+        let key = self.leases.insert(value, &machine);
         self.place(key, &machine, now);
         LeaseKey(key)
     }
@@ -173,7 +173,7 @@ impl<T> LeaseSet<T> {
 
     /// A look at a lease.
     pub fn lease(&self, key: LeaseKey) -> Option<LeaseView<'_>> {
-        let (machine, _) = self.leases.load(key.0)?;
+        let machine = self.leases.load(key.0)?;
         Some(LeaseView { clock: &self.clock, machine })
     }
 
@@ -275,7 +275,7 @@ impl<T> LeaseSet<T> {
     pub fn awaits(&self, call: CallId) -> bool {
         self.calls.get(call.0).is_some_and(|open| {
             open.entries.iter().any(|entry| {
-                self.leases.load(entry.key.0).is_some_and(|(machine, _)| machine.awaits(entry.serial))
+                self.leases.load(entry.key.0).is_some_and(|machine| machine.awaits(entry.serial))
             })
         })
     }
@@ -320,9 +320,9 @@ impl<T> LeaseSet<T> {
     pub fn extend(&mut self, key: LeaseKey, extension: Visibility, now: Moment) -> Result<(), PolicyError> {
         checked_extension(extension)?;
         let now = self.clock.enter(now);
-        if let Some((mut machine, serial)) = self.leases.load(key.0) {
+        if let Some(mut machine) = self.leases.load(key.0) {
             machine.extend(extension, now);
-            self.put(key.0, &machine, serial, now);
+            self.put(key.0, &machine, now);
         }
         Ok(())
     }
@@ -334,12 +334,12 @@ impl<T> LeaseSet<T> {
         settle: impl FnOnce(&mut Machine, Moment) -> Result<(), SettleError>,
     ) -> Result<(), SettleError> {
         let now = self.clock.enter(now);
-        let (mut machine, serial) = self.leases.load(key.0).ok_or(SettleError::Unknown)?;
+        let mut machine = self.leases.load(key.0).ok_or(SettleError::Unknown)?;
         let result = settle(&mut machine, now);
         if result.is_ok() {
             self.linger(key.0, &machine, now);
         }
-        self.put(key.0, &machine, serial, now);
+        self.put(key.0, &machine, now);
         result.map_err(|error| LeaseView { clock: &self.clock, machine }.outer_error(error))
     }
 

@@ -49,13 +49,13 @@ const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "delete_given_up_for_good",
         file: MACHINE,
-        text: "if let Settle::Delete { call: call @ SettleCall::GivenUp, .. } = &mut self.settle {",
-        instead: "if let (false, Settle::Delete { call: call @ SettleCall::GivenUp, .. }) = (true, &mut self.settle) {",
+        text: "if let Settle::GivenUp(wish @ Wish::Delete) = self.settle {",
+        instead: "if let (false, Settle::GivenUp(wish @ Wish::Delete)) = (true, self.settle) {",
     },
     Mistake {
         name: "any_answer_counts",
         file: MACHINE,
-        text: "filter(|it| it.call.serial == serial)",
+        text: "filter(|_| serial == self.extension_serial())",
         instead: "filter(|_| true)",
     },
     Mistake {
@@ -67,20 +67,20 @@ const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "unknown_release_forgotten",
         file: MACHINE,
-        text: "self.end = self.end.min(call.sent.plus_nanos(sent_after.nanos()));",
+        text: "self.end = self.end.min(call.sent.plus_nanos(after.nanos()));",
         instead: "",
     },
     Mistake {
         name: "extension_during_a_delete",
         file: LOOK,
-        text: "Settle::Delete { call, .. } => matches!(call, SettleCall::InFlight { .. }),",
-        instead: "Settle::Delete { .. } => false,",
+        text: "Some(Wish::Delete) => matches!(self.settle, Settle::InFlight(..)),",
+        instead: "Some(Wish::Delete) => false,",
     },
     Mistake {
         name: "extension_after_a_release",
         file: LOOK,
-        text: "Settle::Release { .. } => true,",
-        instead: "Settle::Release { .. } => false,",
+        text: "Some(Wish::Release { .. }) => true,",
+        instead: "Some(Wish::Release { .. }) => false,",
     },
     Mistake {
         name: "gap_forgotten",

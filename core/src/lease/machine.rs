@@ -10,8 +10,8 @@ use crate::time::{Moment, NANOS_PER_SEC};
 use crate::visibility::Visibility;
 
 use super::state::{
-    ExtensionInFlight, InFlight, Notice, Plan, Renewal, Sent, SentExtension, Settle, SettleCall, Untold,
-    Warned,
+    ExtensionInFlight, InFlight, Notice, Plan, Renewal, Sent, SentExtension, SentSettle, Settle, Warning,
+    Wish,
 };
 
 pub(crate) mod compact;
@@ -27,6 +27,7 @@ const DENIED_BACK_OFF: u64 = 30 * NANOS_PER_SEC;
 const LIMIT_STEP: u64 = 10 * NANOS_PER_SEC;
 const LIMIT_STEP_SECS: u16 = 10;
 
+/// Nothing is in here that follows from the rest: a lease on its own is no larger than it has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Machine {
     /// The earliest instant at which SQS may hand the message to somebody else.
@@ -44,17 +45,13 @@ pub(crate) struct Machine {
     counted: Visibility,
     renewal: Renewal,
     settle: Settle,
+    /// How many extensions were sent, retries counted.
+    extensions: u32,
     extension_failures: u16,
     settle_failures: u16,
-    /// The final extension was acknowledged, or only warned of.
-    spent: bool,
-    /// An extension was asked for by hand while one was in flight.
-    by_hand: bool,
-    /// What the owner has been warned of, once and for all.
-    warned: Warned,
-    /// What the owner has not been told yet.
-    untold: Untold,
-    ended: Option<Ended>,
+    /// That a call was denied, and that the limit is near.
+    denied: Warning,
+    limit_near: Warning,
 }
 
 impl Machine {
@@ -71,13 +68,11 @@ impl Machine {
             counted: extension,
             renewal: Renewal::Middle(received.at.plus_nanos(timeout.nanos() / 2)),
             settle: Settle::None,
+            extensions: 0,
             extension_failures: 0,
             settle_failures: 0,
-            spent: false,
-            by_hand: false,
-            warned: Warned::default(),
-            untold: Untold::default(),
-            ended: None,
+            denied: Warning::None,
+            limit_near: Warning::None,
         };
         if timeout.is_zero() {
             machine.stop(StopReason::ZeroTimeout, received.at);
@@ -95,9 +90,9 @@ impl Machine {
                 self.extension_failed(extension, Failure::Transient, now);
             }
         }
-        if let Some((call, after)) = self.settle_in_flight() {
+        if let Some((wish, call)) = self.settle_in_flight() {
             if now >= call.answer_by {
-                self.settle_failed(call, after, Failure::Transient, now);
+                self.settle_failed(wish, call, Failure::Transient, now);
             }
         }
         // A release of unknown outcome may have brought the end nearer.
@@ -106,14 +101,17 @@ impl Machine {
 
     /// Takes out one thing that the owner is to be told.
     pub(crate) fn take_notice(&mut self) -> Option<Notice> {
-        if core::mem::take(&mut self.untold.denied) {
-            return Some(Notice::WarnDenied);
+        for (warning, notice) in
+            [(&mut self.denied, Notice::WarnDenied), (&mut self.limit_near, Notice::WarnLimit)]
+        {
+            if *warning == Warning::Due {
+                *warning = Warning::Told;
+                return Some(notice);
+            }
         }
-        if core::mem::take(&mut self.untold.limit) {
-            return Some(Notice::WarnLimit);
-        }
-        if core::mem::take(&mut self.untold.stop) {
-            return self.ended.map(|ended| Notice::Stop(ended.reason));
+        if let Renewal::Ending(ended) = self.renewal {
+            self.renewal = Renewal::Ended(ended);
+            return Some(Notice::Stop(ended.reason));
         }
         None
     }
@@ -124,7 +122,7 @@ impl Machine {
     ///
     /// The owner has asked [`is_extension_due`](Self::is_extension_due), or may send a
     /// [`middle`](Self::middle) early.
-    pub(crate) fn take_extension(&mut self, serial: u32, now: Moment) -> Option<SentExtension> {
+    pub(crate) fn take_extension(&mut self, now: Moment) -> Option<SentExtension> {
         let (by, is_final) = match self.plan(now) {
             Plan::Extend(by) => (by, false),
             Plan::Final(by) => (by, true),
@@ -133,39 +131,37 @@ impl Machine {
                 return None;
             }
             Plan::Warn => {
-                self.renewal = Renewal::Over;
-                self.spent = true;
-                self.untold.limit = !core::mem::replace(&mut self.warned.limit, true);
+                self.renewal = Renewal::Spent;
+                if self.limit_near == Warning::None {
+                    self.limit_near = Warning::Due;
+                }
                 return None;
             }
         };
-        let call = self.send(serial, now);
+        self.extensions = self.extensions.wrapping_add(1);
+        let call = self.send(now);
         let counts = self.extension;
-        self.renewal = Renewal::InFlight(ExtensionInFlight { call, by, counts, is_final });
-        let warns = is_final && !core::mem::replace(&mut self.warned.limit, true);
-        Some(SentExtension { sent: call.into(), by, is_final, warns })
-    }
-
-    pub(crate) fn take_delete(&mut self, serial: u32, now: Moment) -> Sent {
-        let call = self.send(serial, now);
-        self.settle =
-            Settle::Delete { call: SettleCall::InFlight { call, after: Visibility::ZERO }, sent: true };
-        call.into()
-    }
-
-    /// Sends the release: what was asked for, cut to what is left to the wall, less what SQS has refused.
-    pub(crate) fn take_release(&mut self, serial: u32, now: Moment) -> (Sent, Visibility) {
-        let call = self.send(serial, now);
-        let mut sent = Visibility::ZERO;
-        if let Settle::Release { call: state, after, less } = &mut self.settle {
-            sent = (*after).min(Visibility::whole_between(now, self.wall)).less(*less);
-            *state = SettleCall::InFlight { call, after: sent };
+        self.renewal = Renewal::InFlight(ExtensionInFlight { call, by, counts, is_final, by_hand: false });
+        let warns = is_final && self.limit_near == Warning::None;
+        if warns {
+            self.limit_near = Warning::Told;
         }
-        (call.into(), sent)
+        let sent = Sent { serial: self.extension_serial(), answer_by: call.answer_by };
+        Some(SentExtension { sent, by, is_final, warns })
     }
 
-    fn send(&self, serial: u32, now: Moment) -> InFlight {
-        InFlight { serial, sent: now, answer_by: answer_by(self.held_until(), now) }
+    /// Sends the settle that is due.
+    pub(crate) fn take_settle(&mut self, now: Moment) -> Option<SentSettle> {
+        self.due_settle(now)?;
+        let wish = self.settle.wish()?;
+        let call = self.send(now);
+        self.settle = Settle::InFlight(wish, call);
+        let sent = Sent { serial: self.settle_serial(), answer_by: call.answer_by };
+        Some(SentSettle { sent, after: wish.after(now, self.wall) })
+    }
+
+    fn send(&self, now: Moment) -> InFlight {
+        InFlight { sent: now, answer_by: answer_by(self.held_until(), now) }
     }
 
     // ---- Answers put in ---------------------------------------------------------------------------------
@@ -175,17 +171,18 @@ impl Machine {
         if self.is_over_for_inputs(now) {
             return false;
         }
-        if let Some(extension) = self.extension_in_flight().filter(|it| it.call.serial == serial) {
+        if let Some(extension) = self.extension_in_flight().filter(|_| serial == self.extension_serial()) {
             match answer {
                 Ok(()) => self.extended(extension, now),
                 Err(failure) => self.extension_failed(extension, failure, now),
             }
             return true;
         }
-        if let Some((call, after)) = self.settle_in_flight().filter(|(call, _)| call.serial == serial) {
-            match answer {
-                Ok(()) => self.settled(now),
-                Err(failure) => self.settle_failed(call, after, failure, now),
+        if let Some((wish, call)) = self.settle_in_flight().filter(|_| serial == self.settle_serial()) {
+            match (answer, wish) {
+                (Ok(()), Wish::Delete) => self.stop(StopReason::Deleted, now),
+                (Ok(()), Wish::Release { .. }) => self.stop(StopReason::Released, now),
+                (Err(failure), _) => self.settle_failed(wish, call, failure, now),
             }
             return true;
         }
@@ -193,40 +190,33 @@ impl Machine {
     }
 
     fn extended(&mut self, extension: ExtensionInFlight, now: Moment) {
-        let ExtensionInFlight { call, by, counts, is_final } = extension;
+        let ExtensionInFlight { call, by, counts, is_final, by_hand } = extension;
         self.end = call.sent.plus_nanos(by.nanos());
         self.timeout = by;
         self.counted = counts;
         self.extension_failures = 0;
-        let by_hand = core::mem::take(&mut self.by_hand);
         self.renewal = if is_final {
-            self.spent = true;
-            Renewal::Over
+            Renewal::Spent
         } else if by_hand {
             Renewal::Due(now)
         } else {
             Renewal::Middle(call.sent.plus_nanos(by.nanos() / 2))
         };
-        if let Settle::Delete { call: call @ SettleCall::GivenUp, .. } = &mut self.settle {
-            *call = SettleCall::Due(now);
+        if let Settle::GivenUp(wish @ Wish::Delete) = self.settle {
+            self.settle = Settle::Due(wish, now);
         }
     }
 
     fn extension_failed(&mut self, extension: ExtensionInFlight, failure: Failure, now: Moment) {
         let (failures, sent) = (self.extension_failures, extension.call.sent);
         self.extension_failures = failures.saturating_add(1);
-        // The retry asks for it; nothing else is due.
-        self.by_hand = false;
+        // Where another was asked for by hand the retry asks for it; nothing else is due.
         self.renewal = match failure {
-            Failure::Gone => {
-                if !matches!(self.settle, Settle::Delete { sent: true, .. }) {
-                    self.stop(StopReason::Refused, now);
-                }
-                // Our own delete's doing: its answer decides.
-                Renewal::Over
-            }
+            // Our own delete's doing: its answer decides.
+            Failure::Gone if self.delete_was_sent() => Renewal::GivenUp,
+            Failure::Gone => Renewal::ending(StopReason::Refused, now),
             Failure::Limit => {
-                let refused = extension.call.sent.plus_nanos(extension.by.nanos());
+                let refused = sent.plus_nanos(extension.by.nanos());
                 let lowered = self.limit.min(refused).minus_nanos(LIMIT_STEP).max(self.end);
                 self.limit = self.limit.min(lowered);
                 if failures == 0 {
@@ -243,46 +233,38 @@ impl Machine {
     }
 
     fn retry_extension(&self, failure: Failure, failures: u16, sent: Moment, now: Moment) -> Renewal {
-        self.retry(failure, failures, sent, now).map_or(Renewal::Over, Renewal::Due)
+        self.retry(failure, failures, sent, now).map_or(Renewal::GivenUp, Renewal::Due)
     }
 
-    fn settled(&mut self, now: Moment) {
-        let reason = match self.settle {
-            Settle::Release { .. } => StopReason::Released,
-            Settle::Delete { .. } | Settle::None => StopReason::Deleted,
-        };
-        self.stop(reason, now);
-    }
-
-    fn settle_failed(&mut self, call: InFlight, sent_after: Visibility, failure: Failure, now: Moment) {
+    fn settle_failed(&mut self, mut wish: Wish, call: InFlight, failure: Failure, now: Moment) {
         let failures = self.settle_failures;
         self.settle_failures = failures.saturating_add(1);
-        if failure == Failure::Gone {
-            self.stop(StopReason::Refused, now);
-            return;
-        }
-        if let Settle::Release { less, .. } = &mut self.settle {
-            match failure {
-                // It may have been released: this handle may already be somebody else's to overtake.
-                Failure::Transient => {
-                    self.end = self.end.min(call.sent.plus_nanos(sent_after.nanos()));
-                }
-                Failure::Limit => *less = less.saturating_add(LIMIT_STEP_SECS),
-                _ => {}
+        match failure {
+            Failure::Gone => {
+                self.stop(StopReason::Refused, now);
+                return;
             }
+            Failure::Transient => {
+                // It may have been released: this handle may already be somebody else's to overtake.
+                if let Some(after) = wish.after(call.sent, self.wall) {
+                    self.end = self.end.min(call.sent.plus_nanos(after.nanos()));
+                }
+            }
+            Failure::Limit => {
+                if let Wish::Release { less, .. } = &mut wish {
+                    *less = less.saturating_add(LIMIT_STEP_SECS);
+                }
+            }
+            Failure::Throttled | Failure::Denied => {}
         }
-        let retry =
-            self.retry(failure, failures, call.sent, now).map_or(SettleCall::GivenUp, SettleCall::Due);
-        match &mut self.settle {
-            Settle::None => {}
-            Settle::Delete { call, .. } | Settle::Release { call, .. } => *call = retry,
-        }
+        let retry = self.retry(failure, failures, call.sent, now);
+        self.settle = retry.map_or(Settle::GivenUp(wish), |at| Settle::Due(wish, at));
         self.warn_denied_once(failure);
     }
 
     fn warn_denied_once(&mut self, failure: Failure) {
-        if failure == Failure::Denied {
-            self.untold.denied |= !core::mem::replace(&mut self.warned.denied, true);
+        if failure == Failure::Denied && self.denied == Warning::None {
+            self.denied = Warning::Due;
         }
     }
 
@@ -306,13 +288,13 @@ impl Machine {
 
     pub(crate) fn delete(&mut self, now: Moment) -> Result<(), SettleError> {
         self.can_settle(now)?;
-        self.settle = Settle::Delete { call: SettleCall::Due(now), sent: false };
+        self.settle = Settle::Due(Wish::Delete, now);
         Ok(())
     }
 
     pub(crate) fn release(&mut self, after: Visibility, now: Moment) -> Result<(), SettleError> {
         self.can_settle(now)?;
-        self.settle = Settle::Release { call: SettleCall::Due(now), after, less: 0 };
+        self.settle = Settle::Due(Wish::Release { after, less: 0 }, now);
         Ok(())
     }
 
@@ -324,21 +306,21 @@ impl Machine {
 
     fn can_settle(&mut self, now: Moment) -> Result<(), SettleError> {
         if self.is_over_for_inputs(now) {
-            return Err(self.ended.map_or(SettleError::Unknown, SettleError::Ended));
+            return Err(self.ended().map_or(SettleError::Unknown, SettleError::Ended));
         }
         if self.is_settling() { Err(SettleError::AlreadySettling) } else { Ok(()) }
     }
 
     /// Asks for `extension` from now on; whether that changes anything.
     pub(crate) fn extend(&mut self, extension: Visibility, now: Moment) -> bool {
-        if self.is_over_for_inputs(now) || self.spent || self.is_settling() {
+        if self.is_over_for_inputs(now) || self.renewal == Renewal::Spent || self.is_settling() {
             return false;
         }
         self.extension = extension;
         self.counted = self.counted.min(extension);
         if let Renewal::InFlight(in_flight) = &mut self.renewal {
             in_flight.counts = in_flight.counts.min(extension);
-            self.by_hand = true;
+            in_flight.by_hand = true;
         } else {
             self.renewal = Renewal::Due(now);
         }
@@ -350,19 +332,18 @@ impl Machine {
     /// An input after *held until* finds the lease over; one at that very instant still counts.
     fn is_over_for_inputs(&mut self, now: Moment) -> bool {
         self.end_if(now > self.held_until());
-        self.ended.is_some()
+        self.is_over()
     }
 
     fn end_if(&mut self, is_over: bool) {
-        if is_over && self.ended.is_none() {
+        if is_over && !self.is_over() {
             let Ended { reason, at } = self.coming_end();
             self.stop(reason, at);
         }
     }
 
     fn stop(&mut self, reason: StopReason, at: Moment) {
-        self.ended = Some(Ended { reason, at });
-        self.untold.stop = true;
+        self.renewal = Renewal::ending(reason, at);
     }
 }
 

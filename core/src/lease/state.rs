@@ -1,20 +1,17 @@
 //! The states of one lease, and what goes in and out of them.
 
-use crate::action::StopReason;
+use crate::action::{Ended, StopReason};
 use crate::time::Moment;
 use crate::visibility::Visibility;
 
+/// Something that the owner is told once in a lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Untold {
-    pub(super) denied: bool,
-    pub(super) limit: bool,
-    pub(super) stop: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Warned {
-    pub(super) denied: bool,
-    pub(super) limit: bool,
+pub(super) enum Warning {
+    #[default]
+    None,
+    /// It is to be told, and was not yet.
+    Due,
+    Told,
 }
 
 /// Where the extending stands.
@@ -25,8 +22,13 @@ pub(super) enum Renewal {
     /// Due after a failure, or because it was asked for.
     Due(Moment),
     InFlight(ExtensionInFlight),
-    /// Nothing more is due.
-    Over,
+    /// No time is left for another try, or no sense in one.
+    GivenUp,
+    /// The final extension was acknowledged, or only warned of.
+    Spent,
+    /// The lease is over, and the owner has not been told yet.
+    Ending(Ended),
+    Ended(Ended),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,11 +38,12 @@ pub(super) struct ExtensionInFlight {
     /// The extension setting that this call stands for, lowered with it.
     pub(super) counts: Visibility,
     pub(super) is_final: bool,
+    /// Another was asked for by hand since it was sent.
+    pub(super) by_hand: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct InFlight {
-    pub(super) serial: u32,
     pub(super) sent: Moment,
     pub(super) answer_by: Moment,
 }
@@ -49,28 +52,21 @@ pub(super) struct InFlight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Settle {
     None,
-    Delete {
-        call: SettleCall,
-        /// A delete was sent at some time, so that SQS may say "gone" because of it.
-        sent: bool,
-    },
+    Due(Wish, Moment),
+    InFlight(Wish, InFlight),
+    /// No time is left for another try.
+    GivenUp(Wish),
+}
+
+/// How the delivery is to be settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Wish {
+    Delete,
     Release {
-        call: SettleCall,
         after: Visibility,
         /// How many seconds less SQS's refusals have made it.
         less: u16,
     },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum SettleCall {
-    Due(Moment),
-    InFlight {
-        call: InFlight,
-        after: Visibility,
-    },
-    /// No time is left for another try.
-    GivenUp,
 }
 
 /// What the owner is to be told without being asked for a call.
@@ -100,10 +96,18 @@ pub(crate) enum Plan {
 }
 
 /// A call that the machine handed out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub(crate) serial: u32,
     pub(crate) answer_by: Moment,
+}
+
+/// A settle that was handed out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentSettle {
+    pub(crate) sent: Sent,
+    /// In how many seconds the message is to be visible; `None` for a delete.
+    pub(crate) after: Option<Visibility>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -121,20 +125,27 @@ pub(crate) struct Waiting {
     pub(crate) settle: bool,
 }
 
-impl Untold {
-    pub(super) fn any(self) -> bool {
-        self.denied || self.limit || self.stop
+impl Renewal {
+    pub(super) fn ending(reason: StopReason, at: Moment) -> Self {
+        Self::Ending(Ended { reason, at })
     }
 }
 
-impl Warned {
-    pub(super) fn any(self) -> bool {
-        self.denied || self.limit
+impl Settle {
+    pub(super) fn wish(self) -> Option<Wish> {
+        match self {
+            Self::None => None,
+            Self::Due(wish, _) | Self::InFlight(wish, _) | Self::GivenUp(wish) => Some(wish),
+        }
     }
 }
 
-impl From<InFlight> for Sent {
-    fn from(call: InFlight) -> Self {
-        Self { serial: call.serial, answer_by: call.answer_by }
+impl Wish {
+    /// What a call sent at `now` asks for: no longer than to the wall, and less what was refused; `None` for a delete.
+    pub(super) fn after(self, now: Moment, wall: Moment) -> Option<Visibility> {
+        match self {
+            Self::Delete => None,
+            Self::Release { after, less } => Some(after.min(Visibility::whole_between(now, wall)).less(less)),
+        }
     }
 }

@@ -63,7 +63,7 @@ impl<T> LeaseSet<T> {
         for entry in &entries {
             let key = entry.key.0;
             let lease = self.leases.load(key);
-            match lease.and_then(|(machine, _)| machine.answer_by(entry.serial)) {
+            match lease.and_then(|machine| machine.answer_by(entry.serial)) {
                 Some(at) if at <= now => self.run(key, now),
                 Some(at) => next = next.min(at),
                 None => {}
@@ -79,7 +79,7 @@ impl<T> LeaseSet<T> {
 
     /// Drives one lease: what it has to tell becomes events, what it wants sent waits for a call.
     pub(super) fn run(&mut self, key: Key, now: Moment) {
-        let Some((mut machine, serial)) = self.leases.load(key) else { return };
+        let Some(mut machine) = self.leases.load(key) else { return };
         if machine.only_extends(now) {
             self.place(key, &machine, now);
             return;
@@ -108,14 +108,14 @@ impl<T> LeaseSet<T> {
                 break;
             }
             // Sends nothing: it waits, or warns.
-            machine.take_extension(serial, now);
+            machine.take_extension(now);
         }
-        self.put(key, &machine, serial, now);
+        self.put(key, &machine, now);
     }
 
     /// Puts a lease back that was changed, and where its state belongs.
-    pub(super) fn put(&mut self, key: Key, machine: &Machine, serial: u32, now: Moment) {
-        self.leases.save(key, machine, serial);
+    pub(super) fn put(&mut self, key: Key, machine: &Machine, now: Moment) {
+        self.leases.save(key, machine);
         self.place(key, machine, now);
     }
 

@@ -82,9 +82,9 @@ impl<T> LeaseSet<T> {
         while !call.entries.is_empty() && !call.entries.is_full() && !passed_over.is_full() {
             let Some(taken) = self.lingering.of(call.kind).pop() else { break };
             let Some(key) = self.leases.key(taken.slot) else { continue };
-            let Some((machine, serial)) = self.leases.load(key) else { continue };
+            let Some(machine) = self.leases.load(key) else { continue };
             if call.has_room_for(&machine) {
-                self.take(key, machine, serial, call, now);
+                self.take(key, machine, call, now);
             } else {
                 passed_over.push(taken);
             }
@@ -96,7 +96,7 @@ impl<T> LeaseSet<T> {
 
     pub(super) fn place_slot(&mut self, slot: u32, now: Moment) {
         if let Some(key) = self.leases.key(slot) {
-            if let Some((machine, _)) = self.leases.load(key) {
+            if let Some(machine) = self.leases.load(key) {
                 self.place(key, &machine, now);
             }
         }

@@ -104,7 +104,7 @@ impl<T> LeaseSet<T> {
             let leases = &self.leases;
             let lost_at = |slot| {
                 let lease = leases.key(slot).and_then(|key| leases.load(key));
-                lease.map_or(now, |(machine, _)| machine.held_until())
+                lease.map_or(now, |machine| machine.held_until())
             };
             let lane = match call.kind {
                 CallKind::ChangeVisibility => &mut self.changes,
@@ -112,9 +112,9 @@ impl<T> LeaseSet<T> {
             };
             let Some(taken) = lane.pop(now, lost_at) else { break };
             let Some(key) = self.leases.key(taken.slot) else { continue };
-            let Some((machine, serial)) = self.leases.load(key) else { continue };
+            let Some(machine) = self.leases.load(key) else { continue };
             if call.has_room_for(&machine) {
-                self.take(key, machine, serial, call, now);
+                self.take(key, machine, call, now);
             } else {
                 passed_over.push(taken);
             }
@@ -160,10 +160,10 @@ impl<T> LeaseSet<T> {
                 }
             }
             let Some(key) = self.leases.key(taken.slot) else { continue };
-            let Some((machine, serial)) = self.leases.load(key) else { continue };
+            let Some(machine) = self.leases.load(key) else { continue };
             if machine.may_send(now) {
                 if is_near(machine.span(), machine.timeout()) && call.has_room_for(&machine) {
-                    self.take(key, machine, serial, call, now);
+                    self.take(key, machine, call, now);
                     continue;
                 }
             } else if taken.at <= now {
@@ -178,31 +178,20 @@ impl<T> LeaseSet<T> {
     }
 
     /// Takes what the lease wants sent by a call of this kind, worked out anew.
-    pub(super) fn take(
-        &mut self,
-        key: Key,
-        mut machine: Machine,
-        before: u32,
-        call: &mut Filling,
-        now: Moment,
-    ) {
-        let serial = before.wrapping_add(1);
+    pub(super) fn take(&mut self, key: Key, mut machine: Machine, call: &mut Filling, now: Moment) {
         let taken = match (call.kind, machine.due_settle(now)) {
-            (CallKind::Delete, Some(DueSettle::Delete)) => {
-                Some((Ask::Delete, machine.take_delete(serial, now)))
-            }
-            (CallKind::ChangeVisibility, Some(DueSettle::Release)) => {
-                let (sent, after) = machine.take_release(serial, now);
-                Some((Ask::Release { after }, sent))
-            }
+            (CallKind::Delete, Some(DueSettle::Delete))
+            | (CallKind::ChangeVisibility, Some(DueSettle::Release)) => machine
+                .take_settle(now)
+                .map(|it| (it.after.map_or(Ask::Delete, |after| Ask::Release { after }), it.sent)),
             (CallKind::ChangeVisibility, _) if machine.may_extend() => machine
-                .take_extension(serial, now)
+                .take_extension(now)
                 .map(|it| (Ask::Extend { by: it.by, is_final: it.is_final, warns: it.warns }, it.sent)),
             _ => None,
         };
-        self.put(key, &machine, if taken.is_some() { serial } else { before }, now);
+        self.put(key, &machine, now);
         let Some((ask, sent)) = taken else { return };
-        call.push(Entry { key: LeaseKey(key), ask, serial }, sent.answer_by);
+        call.push(Entry { key: LeaseKey(key), ask, serial: sent.serial }, sent.answer_by);
         if self.policy.same_receive {
             call.receive = Some(machine.wall());
         }
@@ -220,7 +209,7 @@ impl<T> LeaseSet<T> {
                 return;
             }
         }
-        let Some((mut machine, serial)) = self.leases.load(entry.key.0) else { return };
+        let Some(mut machine) = self.leases.load(entry.key.0) else { return };
         let before = Counted::of(&machine);
         let margin = machine.held_until().since(now);
         let counted = machine.answer(entry.serial, outcome, now);
@@ -233,7 +222,7 @@ impl<T> LeaseSet<T> {
             Err(failure) => self.tell_failures(entry.key.0, &machine, before, failure),
             Ok(()) => {}
         }
-        self.put(entry.key.0, &machine, serial, now);
+        self.put(entry.key.0, &machine, now);
     }
 
     /// Tells the failures that were counted since `before`.

@@ -11,7 +11,7 @@ use crate::slots::{Key, Slots};
 pub(super) struct Store<T> {
     leases: Slots<Held<T>>,
     /// Those that do not keep to the ordinary way.
-    aside: Slots<Aside, 16>,
+    aside: Slots<Machine, 16>,
     terms: Vec<Shared>,
 }
 
@@ -25,12 +25,6 @@ struct Held<T> {
 enum State {
     Compact(Compact),
     Aside(Key),
-}
-
-#[derive(Clone, Debug)]
-struct Aside {
-    machine: Machine,
-    serial: u32,
 }
 
 /// Terms, and how many compact leases have them.
@@ -52,8 +46,8 @@ impl<T> Store<T> {
         self.leases.len()
     }
 
-    pub(super) fn insert(&mut self, value: T, machine: &Machine, serial: u32) -> Key {
-        let state = self.pack(machine, serial, None);
+    pub(super) fn insert(&mut self, value: T, machine: &Machine) -> Key {
+        let state = self.pack(machine, None);
         self.leases.insert(Held { value, state })
     }
 
@@ -85,14 +79,14 @@ impl<T> Store<T> {
         self.leases.key(slot)
     }
 
-    /// A lease's machine, and the serial of its last call.
+    /// A lease's machine.
     #[inline]
-    pub(super) fn load(&self, key: Key) -> Option<(Machine, u32)> {
+    pub(super) fn load(&self, key: Key) -> Option<Machine> {
         match &self.leases.get(key)?.state {
             State::Compact(compact) => {
                 Some(compact.expand(self.terms.get(usize::from(compact.terms()))?.terms))
             }
-            State::Aside(aside) => self.aside.get(*aside).map(|it| (it.machine, it.serial)),
+            State::Aside(aside) => self.aside.get(*aside).copied(),
         }
     }
 
@@ -115,37 +109,36 @@ impl<T> Store<T> {
 
     /// Puts back what [`load`](Self::load) gave, changed.
     #[inline]
-    pub(super) fn save(&mut self, key: Key, machine: &Machine, serial: u32) {
+    pub(super) fn save(&mut self, key: Key, machine: &Machine) {
         let Some(before) = self.leases.get(key).map(|held| held.state) else { return };
-        let after = self.pack(machine, serial, Some(before));
+        let after = self.pack(machine, Some(before));
         if let Some(held) = self.leases.get_mut(key) {
             held.state = after;
         }
     }
 
     #[inline]
-    fn pack(&mut self, machine: &Machine, serial: u32, before: Option<State>) -> State {
+    fn pack(&mut self, machine: &Machine, before: Option<State>) -> State {
         let terms = machine.terms();
         let had = match before {
             Some(State::Compact(compact)) => Some(compact.terms()),
             _ => None,
         };
         let has = had.filter(|&has| self.terms.get(usize::from(has)).is_some_and(|it| it.terms == terms));
-        if let Some(compact) = has.and_then(|has| machine.compact(serial, has)) {
+        if let Some(compact) = has.and_then(|has| machine.compact(has)) {
             return State::Compact(compact);
         }
-        self.pack_anew(machine, serial, before, had)
+        self.pack_anew(machine, before, had)
     }
 
-    fn pack_anew(&mut self, machine: &Machine, serial: u32, before: Option<State>, had: Option<u8>) -> State {
+    fn pack_anew(&mut self, machine: &Machine, before: Option<State>, had: Option<u8>) -> State {
         if let Some(had) = had {
             self.forgo(had);
         }
-        let compact = machine.compact(serial, 0).and_then(|compact| {
+        let compact = machine.compact(0).and_then(|compact| {
             let terms = self.share(machine.terms())?;
             Some(State::Compact(compact.with_terms(terms)))
         });
-        let aside = Aside { machine: *machine, serial };
         match (compact, before) {
             (Some(compact), Some(State::Aside(key))) => {
                 self.aside.remove(key);
@@ -154,11 +147,11 @@ impl<T> Store<T> {
             (Some(compact), _) => compact,
             (None, Some(State::Aside(key))) => {
                 if let Some(it) = self.aside.get_mut(key) {
-                    *it = aside;
+                    *it = *machine;
                 }
                 State::Aside(key)
             }
-            (None, _) => State::Aside(self.aside.insert(aside)),
+            (None, _) => State::Aside(self.aside.insert(*machine)),
         }
     }
 

@@ -1,8 +1,8 @@
 //! A machine in a third of its room, as long as it keeps to the ordinary way.
 
-use super::look::{held_until, plan};
+use super::look::{extension_serial, held_until, plan};
 use super::{Machine, answer_by};
-use crate::lease::state::{ExtensionInFlight, Plan, Renewal, Sent, SentExtension, Settle, Untold, Warned};
+use crate::lease::state::{ExtensionInFlight, Plan, Renewal, Sent, SentExtension, Settle, Warning};
 use crate::policy::Guard;
 use crate::time::Moment;
 use crate::visibility::Visibility;
@@ -17,8 +17,8 @@ pub(crate) struct Compact {
     limit: Moment,
     /// When the extension in flight was sent.
     sent: Moment,
-    /// Of the call made last.
-    serial: u32,
+    /// How many were sent.
+    extensions: u32,
     timeout: Visibility,
     extension: Visibility,
     counted: Visibility,
@@ -45,15 +45,13 @@ impl Machine {
         Terms { guard: self.guard, beyond: self.wall.nanos_since(self.limit) }
     }
 
-    /// The machine made compact, where it keeps to the ordinary way. Its last call was `serial`; `terms` says which
-    /// are its [`Terms`].
+    /// The machine made compact, where it keeps to the ordinary way. `terms` says which are its [`Terms`].
     #[inline]
-    pub(crate) fn compact(&self, serial: u32, terms: u8) -> Option<Compact> {
+    pub(crate) fn compact(&self, terms: u8) -> Option<Compact> {
         let is_ordinary = matches!(self.settle, Settle::None)
             && self.extension_failures == 0
             && self.settle_failures == 0
-            && !(self.spent || self.by_hand || self.warned.any() || self.untold.any())
-            && self.ended.is_none();
+            && (self.denied, self.limit_near) == (Warning::None, Warning::None);
         if !is_ordinary {
             return None;
         }
@@ -61,18 +59,17 @@ impl Machine {
             Renewal::Middle(at) if at == self.end.minus_nanos(self.timeout.nanos() / 2) => {
                 (Moment::ORIGIN, State::Resting)
             }
-            Renewal::InFlight(ExtensionInFlight { call, by, counts, is_final: false })
+            Renewal::InFlight(ExtensionInFlight { call, by, counts, is_final: false, by_hand: false })
                 if by == self.extension
                     && counts == self.extension
-                    && call.serial == serial
-                    && call.answer_by == self.send(serial, call.sent).answer_by =>
+                    && call.answer_by == self.send(call.sent).answer_by =>
             {
                 (call.sent, State::InFlight)
             }
             _ => return None,
         };
-        let Self { end, limit, timeout, extension, counted, .. } = *self;
-        Some(Compact { end, limit, sent, serial, timeout, extension, counted, terms, state })
+        let Self { end, limit, timeout, extension, counted, extensions, .. } = *self;
+        Some(Compact { end, limit, sent, extensions, timeout, extension, counted, terms, state })
     }
 }
 
@@ -97,13 +94,11 @@ impl Compact {
         }
         let Plan::Extend(by) = plan(self.end, self.limit, self.extension, now) else { return None };
         let before = *self;
-        (self.sent, self.serial, self.state) = (now, self.serial.wrapping_add(1), State::InFlight);
-        let sent = Sent { serial: self.serial, answer_by: answer_by(held_until, now) };
+        (self.sent, self.extensions, self.state) = (now, self.extensions.wrapping_add(1), State::InFlight);
+        let sent = Sent { serial: self.serial(), answer_by: answer_by(held_until, now) };
         debug_assert!(before.expands_to(self, terms, |machine| {
-            let its = machine.take_extension(sent.serial, now);
-            its.is_some_and(|its| {
-                (its.by, its.is_final, its.warns, its.sent.answer_by) == (by, false, false, sent.answer_by)
-            })
+            let its = machine.take_extension(now);
+            its.is_some_and(|its| (its.sent, its.by, its.is_final, its.warns) == (sent, by, false, false))
         }));
         Some(SentExtension { sent, by, is_final: false, warns: false })
     }
@@ -112,7 +107,7 @@ impl Compact {
     #[inline]
     pub(crate) fn extended(&mut self, terms: Terms, serial: u32, now: Moment) -> Option<Extended> {
         let was_held_until = self.held_until(terms);
-        if self.state != State::InFlight || self.serial != serial || now > was_held_until {
+        if self.state != State::InFlight || self.serial() != serial || now > was_held_until {
             return None;
         }
         let before = *self;
@@ -126,12 +121,17 @@ impl Compact {
 
     /// Whether a machine that takes this step becomes what `after` expands to.
     fn expands_to(&self, after: &Self, terms: Terms, step: impl FnOnce(&mut Machine) -> bool) -> bool {
-        let (mut machine, _) = self.expand(terms);
-        step(&mut machine) && machine == after.expand(terms).0
+        let mut machine = self.expand(terms);
+        step(&mut machine) && machine == after.expand(terms)
     }
 
     fn held_until(&self, terms: Terms) -> Moment {
         held_until(self.end, self.limit, terms.guard, self.span())
+    }
+
+    /// What the extension sent last is called, as by the machine.
+    fn serial(&self) -> u32 {
+        extension_serial(self.extensions)
     }
 
     /// As the machine's.
@@ -155,10 +155,9 @@ impl Compact {
         Self { terms, ..self }
     }
 
-    /// The machine, and the serial of its last call.
     #[inline]
-    pub(crate) fn expand(&self, terms: Terms) -> (Machine, u32) {
-        let Self { end, limit, sent, serial, timeout, extension, counted, state, terms: _ } = *self;
+    pub(crate) fn expand(&self, terms: Terms) -> Machine {
+        let Self { end, limit, sent, extensions, timeout, extension, counted, state, terms: _ } = *self;
         let mut machine = Machine {
             end,
             limit,
@@ -169,19 +168,18 @@ impl Compact {
             counted,
             renewal: Renewal::Middle(end.minus_nanos(timeout.nanos() / 2)),
             settle: Settle::None,
+            extensions,
             extension_failures: 0,
             settle_failures: 0,
-            spent: false,
-            by_hand: false,
-            warned: Warned::default(),
-            untold: Untold::default(),
-            ended: None,
+            denied: Warning::None,
+            limit_near: Warning::None,
         };
         if state == State::InFlight {
-            let call = machine.send(serial, sent);
+            let call = machine.send(sent);
             let (by, counts) = (extension, extension);
-            machine.renewal = Renewal::InFlight(ExtensionInFlight { call, by, counts, is_final: false });
+            machine.renewal =
+                Renewal::InFlight(ExtensionInFlight { call, by, counts, is_final: false, by_hand: false });
         }
-        (machine, serial)
+        machine
     }
 }

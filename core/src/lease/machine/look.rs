@@ -3,7 +3,7 @@
 use super::{Machine, WORTHWHILE};
 use crate::action::{Ended, StopReason};
 use crate::lease::state::{
-    DueSettle, ExtensionInFlight, InFlight, Plan, Renewal, Settle, SettleCall, Waiting,
+    DueSettle, ExtensionInFlight, InFlight, Plan, Renewal, Settle, Waiting, Warning, Wish,
 };
 use crate::policy::Guard;
 use crate::time::Moment;
@@ -11,13 +11,27 @@ use crate::visibility::Visibility;
 
 impl Machine {
     pub(crate) fn ended(&self) -> Option<Ended> {
-        self.ended
+        match self.renewal {
+            Renewal::Ending(ended) | Renewal::Ended(ended) => Some(ended),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.ended().is_some()
+    }
+
+    /// Whether there is something that the owner has not been told yet.
+    pub(super) fn has_news(&self) -> bool {
+        self.denied == Warning::Due
+            || self.limit_near == Warning::Due
+            || matches!(self.renewal, Renewal::Ending(_))
     }
 
     /// How it ends unless an extension is acknowledged before.
     pub(crate) fn coming_end(&self) -> Ended {
         let at = self.held_until();
-        let at_limit = self.spent || at == self.limit;
+        let at_limit = self.renewal == Renewal::Spent || at == self.limit;
         Ended { reason: if at_limit { StopReason::Limit } else { StopReason::Expired }, at }
     }
 
@@ -63,14 +77,18 @@ impl Machine {
     /// When the settle is tried again; `None` where it is in flight or given up.
     pub(crate) fn settle_retry_at(&self) -> Option<Moment> {
         match self.settle {
-            Settle::Delete { call: SettleCall::Due(at), .. }
-            | Settle::Release { call: SettleCall::Due(at), .. } => Some(at),
+            Settle::Due(_, at) => Some(at),
             _ => None,
         }
     }
 
     pub(crate) fn is_deleting(&self) -> bool {
-        matches!(self.settle, Settle::Delete { .. })
+        self.settle.wish() == Some(Wish::Delete)
+    }
+
+    /// Whether a delete was sent at some time, so that SQS may say "gone" because of it.
+    pub(super) fn delete_was_sent(&self) -> bool {
+        self.is_deleting() && (self.settle_failures > 0 || matches!(self.settle, Settle::InFlight(..)))
     }
 
     /// Whether this call's answer would still count.
@@ -85,10 +103,10 @@ impl Machine {
 
     /// The same, without what is due already and waits for a call to take it.
     pub(crate) fn wake_except(&self, waiting: Waiting) -> Option<Moment> {
-        if self.untold.any() {
+        if self.has_news() {
             return Some(Moment::ORIGIN);
         }
-        if self.ended.is_some() {
+        if self.is_over() {
             return None;
         }
         let mut wake = self.held_until();
@@ -102,7 +120,7 @@ impl Machine {
             if !waiting.settle {
                 wake = wake.min(self.settle_at().unwrap_or(wake));
             }
-            if let Some((call, _)) = self.settle_in_flight() {
+            if let Some((_, call)) = self.settle_in_flight() {
                 wake = wake.min(call.answer_by);
             }
         }
@@ -111,7 +129,7 @@ impl Machine {
 
     /// When something will be to be done, where nothing is now and nothing is to be settled.
     pub(crate) fn undisturbed_until(&self, now: Moment) -> Option<Moment> {
-        if self.is_settling() || self.untold.any() {
+        if self.is_settling() || self.has_news() {
             return None;
         }
         self.wake_at().filter(|at| *at > now)
@@ -126,13 +144,13 @@ impl Machine {
     pub(crate) fn only_awaits(&self) -> bool {
         matches!(self.renewal, Renewal::InFlight(_))
             && !self.is_settling()
-            && !self.untold.any()
-            && self.ended.is_none()
+            && !self.has_news()
+            && !self.is_over()
     }
 
     /// Whether an extension may be sent at `now`, and would be one.
     pub(crate) fn may_send(&self, now: Moment) -> bool {
-        !self.untold.any()
+        !self.has_news()
             && self.may_extend()
             && now < self.held_until()
             && matches!(self.plan(now), Plan::Extend(_) | Plan::Final(_))
@@ -152,7 +170,7 @@ impl Machine {
     pub(crate) fn next(&self, now: Moment) -> Option<(Moment, Visibility, bool)> {
         let mut at = self.extension_at()?.max(now);
         loop {
-            if self.ended.is_some() || at >= self.held_until() {
+            if self.is_over() || at >= self.held_until() {
                 return None;
             }
             match self.plan(at) {
@@ -166,34 +184,47 @@ impl Machine {
 
     /// The settle that is to go at `now`, where one is due and nothing in flight stands in its way.
     pub(crate) fn due_settle(&self, now: Moment) -> Option<DueSettle> {
-        if self.ended.is_some() || self.settle_at().is_none_or(|at| at > now) {
+        if self.is_over() || self.settle_at().is_none_or(|at| at > now) {
             return None;
         }
-        match self.settle {
-            Settle::None => None,
-            Settle::Delete { .. } => Some(DueSettle::Delete),
-            Settle::Release { .. } => Some(DueSettle::Release),
-        }
+        self.settle.wish().map(|wish| match wish {
+            Wish::Delete => DueSettle::Delete,
+            Wish::Release { .. } => DueSettle::Release,
+        })
     }
 
     pub(crate) fn is_extension_due(&self, now: Moment) -> bool {
-        self.ended.is_none() && self.extension_at().is_some_and(|at| at <= now)
+        !self.is_over() && self.extension_at().is_some_and(|at| at <= now)
     }
 
     /// Whether nothing in flight or wanted stands in the way of an extension.
     pub(crate) fn may_extend(&self) -> bool {
-        self.ended.is_none() && self.extension_at().is_some()
+        !self.is_over() && self.extension_at().is_some()
     }
 
     /// By when the answer of this call is wanted.
     pub(crate) fn answer_by(&self, serial: u32) -> Option<Moment> {
-        let extension = self.extension_in_flight().map(|it| it.call);
-        let settle = self.settle_in_flight().map(|(call, _)| call);
-        [extension, settle]
-            .into_iter()
-            .flatten()
-            .find(|call| call.serial == serial)
-            .map(|call| call.answer_by)
+        let call = if serial == self.extension_serial() {
+            self.extension_in_flight().map(|it| it.call)
+        } else if serial == self.settle_serial() {
+            self.settle_in_flight().map(|(_, call)| call)
+        } else {
+            None
+        };
+        call.map(|call| call.answer_by)
+    }
+
+    /// What the extension sent last is called: extensions have even numbers.
+    pub(super) fn extension_serial(&self) -> u32 {
+        extension_serial(self.extensions)
+    }
+
+    /// What the next try of the settle is called, or the one in flight: they have odd numbers.
+    ///
+    /// Past 65 535 failures the number stays. A late answer is then taken for that of the try in flight: a delete that
+    /// succeeded has, and one that failed is tried again a little sooner.
+    pub(super) fn settle_serial(&self) -> u32 {
+        u32::from(self.settle_failures).wrapping_mul(2).wrapping_add(1)
     }
 
     pub(crate) fn is_settling(&self) -> bool {
@@ -212,19 +243,14 @@ impl Machine {
 
     pub(super) fn extension_in_flight(&self) -> Option<ExtensionInFlight> {
         match self.renewal {
-            Renewal::InFlight(extension) if self.ended.is_none() => Some(extension),
+            Renewal::InFlight(extension) => Some(extension),
             _ => None,
         }
     }
 
-    pub(super) fn settle_in_flight(&self) -> Option<(InFlight, Visibility)> {
+    pub(super) fn settle_in_flight(&self) -> Option<(Wish, InFlight)> {
         match self.settle {
-            Settle::Delete { call: SettleCall::InFlight { call, after }, .. }
-            | Settle::Release { call: SettleCall::InFlight { call, after }, .. }
-                if self.ended.is_none() =>
-            {
-                Some((call, after))
-            }
+            Settle::InFlight(wish, call) if !self.is_over() => Some((wish, call)),
             _ => None,
         }
     }
@@ -232,9 +258,9 @@ impl Machine {
     /// When the settle is to be sent, where nothing in flight stands in its way.
     pub(super) fn settle_at(&self) -> Option<Moment> {
         match self.settle {
-            Settle::Delete { call: SettleCall::Due(at), .. } => Some(at),
+            Settle::Due(Wish::Delete, at) => Some(at),
             // A late extension would hide the message again: wait until none is on the wire.
-            Settle::Release { call: SettleCall::Due(at), .. } => {
+            Settle::Due(Wish::Release { .. }, at) => {
                 (!matches!(self.renewal, Renewal::InFlight(_))).then_some(at)
             }
             _ => None,
@@ -243,16 +269,22 @@ impl Machine {
 
     /// When an extension is to be sent, where nothing in flight or wanted stands in its way.
     pub(super) fn extension_at(&self) -> Option<Moment> {
-        let blocked = match self.settle {
-            Settle::None => false,
-            Settle::Delete { call, .. } => matches!(call, SettleCall::InFlight { .. }),
-            Settle::Release { .. } => true,
+        let blocked = match self.settle.wish() {
+            None => false,
+            Some(Wish::Delete) => matches!(self.settle, Settle::InFlight(..)),
+            Some(Wish::Release { .. }) => true,
         };
         match self.renewal {
             Renewal::Middle(at) | Renewal::Due(at) if !blocked => Some(at),
             _ => None,
         }
     }
+}
+
+/// What an extension is called of which it is the how manieth.
+#[inline]
+pub(super) fn extension_serial(extensions: u32) -> u32 {
+    extensions.wrapping_mul(2)
 }
 
 /// The instant at which a lease is over.
