@@ -22,8 +22,14 @@ pub(crate) struct Slots<V, const PAGE: usize = 64> {
 struct Page<V, const PAGE: usize> {
     /// A bit for each place that has a value: a page has 64 places at most.
     taken: u64,
-    generations: [u32; PAGE],
-    values: [Option<V>; PAGE],
+    places: [Place<V>; PAGE],
+}
+
+/// A generation lies beside its value: whoever looks for one finds both in the same cache line.
+#[derive(Clone, Debug)]
+struct Place<V> {
+    generation: u32,
+    value: Option<V>,
 }
 
 /// Where a value is, and which of the slot's values it is.
@@ -54,11 +60,8 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
         let mut place = 0;
         if let Some(Some(page)) = self.pages.get_mut(number as usize) {
             place = page.taken.trailing_ones();
-            if let (Some(its), Some(it)) =
-                (page.generations.get_mut(place as usize), page.values.get_mut(place as usize))
-            {
-                *its = generation;
-                *it = Some(value);
+            if let Some(it) = page.places.get_mut(place as usize) {
+                *it = Place { generation, value: Some(value) };
                 page.taken |= 1 << place;
             }
             if page.taken == Self::FULL {
@@ -74,7 +77,8 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
         if let Some(&number) = self.room.first() {
             return number;
         }
-        let page = Page { taken: 0, generations: [0; PAGE], values: core::array::from_fn(|_| None) };
+        let places = core::array::from_fn(|_| Place { generation: 0, value: None });
+        let page = Page { taken: 0, places };
         let page = Some(Box::new(page));
         let number = if let Some(number) = self.gone.pop_first() {
             if let Some(it) = self.pages.get_mut(number as usize) {
@@ -92,10 +96,7 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
     pub(crate) fn remove(&mut self, key: Key) -> Option<V> {
         let (number, place) = Self::split(key.slot);
         let page = self.pages.get_mut(number)?.as_mut()?;
-        if *page.generations.get(place)? != key.generation {
-            return None;
-        }
-        let value = page.values.get_mut(place)?.take()?;
+        let value = page.places.get_mut(place)?.of_mut(key.generation)?.take()?;
         let was_full = page.taken == Self::FULL;
         page.taken &= !(1 << place);
         let is_empty = page.taken == 0;
@@ -125,58 +126,49 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
 
     pub(crate) fn get(&self, key: Key) -> Option<&V> {
         let (number, place) = Self::split(key.slot);
-        let page = self.pages.get(number)?.as_ref()?;
-        if *page.generations.get(place)? != key.generation {
-            return None;
-        }
-        page.values.get(place)?.as_ref()
+        let place = self.pages.get(number)?.as_ref()?.places.get(place)?;
+        place.value.as_ref().filter(|_| place.generation == key.generation)
     }
 
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut V> {
         let (number, place) = Self::split(key.slot);
-        let page = self.pages.get_mut(number)?.as_mut()?;
-        if *page.generations.get(place)? != key.generation {
-            return None;
-        }
-        page.values.get_mut(place)?.as_mut()
+        self.pages.get_mut(number)?.as_mut()?.places.get_mut(place)?.of_mut(key.generation)?.as_mut()
     }
 
     /// The value in a slot, whichever it is.
     pub(crate) fn at(&self, slot: u32) -> Option<&V> {
         let (number, place) = Self::split(slot);
-        self.pages.get(number)?.as_ref()?.values.get(place)?.as_ref()
+        self.pages.get(number)?.as_ref()?.places.get(place)?.value.as_ref()
     }
 
     /// The value in a slot, whichever it is.
     pub(crate) fn at_mut(&mut self, slot: u32) -> Option<&mut V> {
         let (number, place) = Self::split(slot);
-        self.pages.get_mut(number)?.as_mut()?.values.get_mut(place)?.as_mut()
+        self.pages.get_mut(number)?.as_mut()?.places.get_mut(place)?.value.as_mut()
     }
 
     /// The value in a slot, whichever it is, with its key.
     pub(crate) fn entry_mut(&mut self, slot: u32) -> Option<(Key, &mut V)> {
         let (number, place) = Self::split(slot);
-        let page = self.pages.get_mut(number)?.as_mut()?;
-        let key = Key { slot, generation: *page.generations.get(place)? };
-        Some((key, page.values.get_mut(place)?.as_mut()?))
+        let place = self.pages.get_mut(number)?.as_mut()?.places.get_mut(place)?;
+        Some((Key { slot, generation: place.generation }, place.value.as_mut()?))
     }
 
     /// The key of the value in a slot, whichever it is.
     pub(crate) fn key(&self, slot: u32) -> Option<Key> {
         let (number, place) = Self::split(slot);
-        let page = self.pages.get(number)?.as_ref()?;
-        page.values.get(place)?.as_ref()?;
-        Some(Key { slot, generation: *page.generations.get(place)? })
+        let place = self.pages.get(number)?.as_ref()?.places.get(place)?;
+        place.value.as_ref()?;
+        Some(Key { slot, generation: place.generation })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Key, &V)> {
         let pages = (0..).zip(&self.pages).filter_map(|(number, page)| Some((number, page.as_ref()?)));
         pages.flat_map(|(number, page): (usize, _)| {
             let first = u32::try_from(number.saturating_mul(PAGE)).unwrap_or(u32::MAX);
-            (first..)
-                .zip(&page.generations)
-                .zip(&page.values)
-                .filter_map(|((slot, &generation), value)| Some((Key { slot, generation }, value.as_ref()?)))
+            (first..).zip(&page.places).filter_map(|(slot, place)| {
+                Some((Key { slot, generation: place.generation }, place.value.as_ref()?))
+            })
         })
     }
 
@@ -185,6 +177,13 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
 
     const fn split(slot: u32) -> (usize, usize) {
         (slot as usize / PAGE, slot as usize % PAGE)
+    }
+}
+
+impl<V> Place<V> {
+    /// The value where it is of this generation.
+    fn of_mut(&mut self, generation: u32) -> Option<&mut Option<V>> {
+        (self.generation == generation).then_some(&mut self.value)
     }
 }
 

@@ -2,6 +2,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::num::NonZero;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -49,8 +50,12 @@ pub struct Delivery<M> {
 }
 
 impl<M> Delivery<M> {
-    pub(crate) fn new(user: User, key: LeaseKey, on_drop: OnDrop, about: About, message: M) -> Self {
-        Self { message, lease: Handle { user, key, on_drop, about } }
+    pub(crate) fn new(user: User, key: LeaseKey, on_drop: OnDrop, about: Option<Arc<About>>, message: M) -> Self {
+        Self { message, lease: Handle { user, key, on_drop, was_handled: false, about } }
+    }
+
+    fn about(&self) -> Option<&About> {
+        self.lease.about.as_deref()
     }
 
     /// The message.
@@ -60,12 +65,12 @@ impl<M> Delivery<M> {
 
     /// The message's id.
     pub fn message_id(&self) -> &str {
-        self.lease.about.message_id.as_deref().unwrap_or_default()
+        self.about().and_then(|about| about.message_id.as_deref()).unwrap_or_default()
     }
 
     /// `ApproximateReceiveCount`: how often the message was received, this time included. 0: not known.
     pub fn receive_count(&self) -> u32 {
-        self.lease.about.receive_count
+        self.about().map_or(0, |about| about.receive_count)
     }
 
     /// Whether SQS moves the message to the dead-letter queue instead of delivering it again: it has been received
@@ -78,7 +83,7 @@ impl<M> Delivery<M> {
 
     /// `maxReceiveCount` of the queue's redrive policy, where the receipt named it.
     pub fn max_receive_count(&self) -> Option<u32> {
-        self.lease.about.max_receive_count.map(NonZero::get)
+        self.about()?.max_receive_count.map(NonZero::get)
     }
 
     /// Whether a handler of the same [`Consumer`](crate::Consumer) has succeeded with this message before, and SQS did
@@ -86,17 +91,17 @@ impl<M> Delivery<M> {
     ///
     /// A consumer remembers a thousand of them. Never for a message that another process has handled.
     pub fn was_handled(&self) -> bool {
-        self.lease.about.more.as_ref().is_some_and(|more| more.was_handled)
+        self.lease.was_handled
     }
 
     /// `MessageGroupId` of a FIFO queue, where the receipt named it.
     pub fn group(&self) -> Option<&str> {
-        self.lease.about.more.as_ref()?.group.as_deref()
+        self.about()?.more.as_ref()?.group.as_deref()
     }
 
     /// `AWSTraceHeader`, where the message has one: `Root=1-…;Parent=…;Sampled=1`.
     pub fn trace_header(&self) -> Option<&str> {
-        self.lease.about.more.as_ref()?.trace_header.as_deref()
+        self.about()?.more.as_ref()?.trace_header.as_deref()
     }
 
     /// What the trace header says, to link a span to the trace of the sender.
@@ -268,11 +273,11 @@ impl<M> Delivery<M> {
 
     /// Whether SQS would rather bury it than deliver it again, as far as that is known.
     pub(crate) fn is_on_last_receive(&self) -> bool {
-        self.lease.about.is_last_receive()
+        self.about().is_some_and(About::is_last_receive)
     }
 
     pub(crate) fn note_handled(&mut self) {
-        self.lease.about.more.get_or_insert_default().was_handled = true;
+        self.lease.was_handled = true;
     }
 
     /// Does what dropping it would, also where somebody else still has a hold of it.
@@ -315,7 +320,7 @@ impl<M: fmt::Debug> fmt::Debug for Delivery<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Delivery")
             .field("message_id", &self.message_id())
-            .field("receive_count", &self.lease.about.receive_count)
+            .field("receive_count", &self.receive_count())
             .field("remaining", &self.remaining())
             .finish_non_exhaustive()
     }

@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use sqs_lease_core::{Ended, Failure, LeaseKey, Moment, StopReason};
+use sqs_lease_core::{Ended, Failure, LeaseKey, LeaseSet, Moment, StopReason};
 
 use crate::keeper::OnDrop;
 use crate::late::Late;
 use crate::receipt::About;
 use crate::settle::{LateDelete, Loss, SettleError};
-use crate::shared::{State, User};
+use crate::shared::{Kept, State, User};
 
 pub(crate) struct Handle {
     pub(crate) user: User,
     pub(crate) key: LeaseKey,
     pub(crate) on_drop: OnDrop,
-    pub(crate) about: About,
+    /// A handler of this process has succeeded with the message, and the delete was not confirmed.
+    pub(crate) was_handled: bool,
+    /// `None`: nothing is told.
+    pub(crate) about: Option<Arc<About>>,
 }
 
 /// What became of asking for a settle.
@@ -120,26 +123,31 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let (key, on_drop) = (self.key, self.on_drop);
-        let removed = self.user.0.with(|state, now| {
-            if !state.late_of.is_empty() {
-                state.late_of.remove(&key);
+        let (shared, key) = (&self.user.0, self.key);
+        let removed = match self.on_drop {
+            // Needs no look at the clock, and brings nothing nearer.
+            OnDrop::Leave => shared.lock().let_go(key, |_| false),
+            OnDrop::Release(after) => {
+                shared.with(|state, now| state.let_go(key, |set| set.release(key, after, now).is_ok()))
             }
-            let is_settling = state.set.lease(key).is_some_and(|it| it.is_settling() && it.ended().is_none());
-            let settles = is_settling
-                || match on_drop {
-                    OnDrop::Leave => false,
-                    OnDrop::Release(after) => state.set.release(key, after, now).is_ok(),
-                };
-            if settles {
-                if let Some(kept) = state.set.get_mut(key) {
-                    kept.detached = true;
-                }
-                None
-            } else {
-                state.set.remove(key)
-            }
-        });
+        };
         drop(removed);
+    }
+}
+
+impl State {
+    /// Takes a lease out whose handle is gone, or keeps it for the settle that it waits for or that `settle` asks for.
+    fn let_go(&mut self, key: LeaseKey, settle: impl FnOnce(&mut LeaseSet<Kept>) -> bool) -> Option<Kept> {
+        if !self.late_of.is_empty() {
+            self.late_of.remove(&key);
+        }
+        let is_settling = self.set.lease(key).is_some_and(|it| it.is_settling() && it.ended().is_none());
+        if !is_settling && !settle(&mut self.set) {
+            return self.set.remove(key);
+        }
+        if let Some(kept) = self.set.get_mut(key) {
+            kept.detached = true;
+        }
+        None
     }
 }

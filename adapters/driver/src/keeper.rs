@@ -143,11 +143,10 @@ impl Keeper {
     /// Keeps a delivery with a policy of its own.
     pub fn hold_with<M>(&self, policy: &Policy, receipt: Receipt, message: M) -> Delivery<M> {
         let Receipt { receipt_handle, received, about } = receipt;
+        let about = about.shared();
         let kept = Kept {
             receipt_handle,
-            message_id: about.message_id.clone(),
-            receive_count: about.receive_count,
-            is_last_receive: about.is_last_receive(),
+            about: about.clone(),
             ended: Event::new(),
             detached: false,
             started: false,

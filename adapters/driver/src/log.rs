@@ -6,6 +6,7 @@ use sqs_lease_core::{Ask, Call, Entry, Event, FailedCall, Failure, LeaseKey, Lea
 use tracing::Level;
 
 use crate::queue::Reply;
+use crate::receipt::About;
 use crate::shared::Kept;
 
 /// The target of all events: filter by `sqs_lease=debug`.
@@ -24,9 +25,7 @@ pub(crate) struct Log {
 }
 
 struct Line {
-    message_id: Option<Arc<str>>,
-    receive_count: u32,
-    is_last_receive: bool,
+    about: Option<Arc<About>>,
     remaining: Duration,
     what: What,
 }
@@ -115,9 +114,7 @@ impl Log {
     fn push(&mut self, key: LeaseKey, what: What, set: &LeaseSet<Kept>, now: Moment) {
         let (Some(kept), Some(lease)) = (set.get(key), set.lease(key)) else { return };
         self.lines.push(Line {
-            message_id: kept.message_id.clone(),
-            receive_count: kept.receive_count,
-            is_last_receive: kept.is_last_receive,
+            about: kept.about.clone(),
             remaining: lease.remaining(now),
             what,
         });
@@ -138,8 +135,10 @@ impl Log {
 
 impl Line {
     fn emit(self) {
-        let Self { message_id, receive_count, is_last_receive, remaining, what } = self;
-        let message_id = message_id.as_deref().unwrap_or_default();
+        let Self { about, remaining, what } = self;
+        let about = about.as_deref();
+        let message_id = about.and_then(|it| it.message_id.as_deref()).unwrap_or_default();
+        let receive_count = about.map_or(0, |it| it.receive_count);
         match what {
             What::Extended { attempt } => {
                 tracing::debug!(target: TARGET, message_id, receive_count, ?remaining, attempt, "extended");
@@ -175,7 +174,7 @@ impl Line {
                 message_id, receive_count, ?remaining, leases, action, code = &*code,
                 "SQS denies the call: check the queue's URL, the credentials, and the permission for this action"
             ),
-            What::Lost(reason) if is_last_receive => tracing::warn!(
+            What::Lost(reason) if about.is_some_and(About::is_last_receive) => tracing::warn!(
                 target: TARGET,
                 message_id, receive_count, remaining = ?Duration::ZERO, reason = reason.as_str(),
                 "lost on its last receive: SQS moves the message to the dead-letter queue"

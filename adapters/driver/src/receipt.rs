@@ -58,8 +58,8 @@ pub struct Receipt {
     pub(crate) about: About,
 }
 
-/// What is told of a delivery besides its lease.
-#[derive(Clone, Debug)]
+/// What is told of a delivery besides its lease. The handle and the set share it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct About {
     pub(crate) message_id: Option<Arc<str>>,
     pub(crate) receive_count: u32,
@@ -68,15 +68,18 @@ pub(crate) struct About {
     pub(crate) more: Option<Box<More>>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct More {
     pub(crate) group: Option<Arc<str>>,
     pub(crate) trace_header: Option<Arc<str>>,
-    /// A handler of this process has succeeded with it, and the delete was not confirmed.
-    pub(crate) was_handled: bool,
 }
 
 impl About {
+    /// To be shared, where anything is told.
+    pub(crate) fn shared(self) -> Option<Arc<Self>> {
+        (self != Self::default()).then(|| Arc::new(self))
+    }
+
     /// Whether SQS would rather bury it than deliver it again.
     pub(crate) fn is_last_receive(&self) -> bool {
         self.max_receive_count.is_some_and(|most| self.receive_count >= most.get())
@@ -86,8 +89,7 @@ impl About {
 impl Receipt {
     /// A delivery by its receipt handle.
     pub fn new(receipt_handle: impl Into<ReceiptHandle>, received: Received) -> Self {
-        let about = About { message_id: None, receive_count: 0, max_receive_count: None, more: None };
-        Self { receipt_handle: receipt_handle.into(), received, about }
+        Self { receipt_handle: receipt_handle.into(), received, about: About::default() }
     }
 
     /// The message's id, for events. It never names the lease: one message may be delivered twice.

@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::late::Late;
 use crate::log::Log;
 use crate::queue::{ChangeVisibility, Reply};
-use crate::receipt::ReceiptHandle;
+use crate::receipt::{About, ReceiptHandle};
 use crate::stats::Stats;
 
 /// What handles and the loop share. The lock is never held across an await, a wake or a log event.
@@ -45,10 +45,8 @@ pub(crate) struct State {
 /// What the set keeps with each lease.
 pub(crate) struct Kept {
     pub(crate) receipt_handle: ReceiptHandle,
-    pub(crate) message_id: Option<Arc<str>>,
-    pub(crate) receive_count: u32,
-    /// SQS would rather bury the message than deliver it again.
-    pub(crate) is_last_receive: bool,
+    /// `None`: nothing is told of it.
+    pub(crate) about: Option<Arc<About>>,
     /// Tells those who wait that the lease has ended.
     pub(crate) ended: Event,
     /// Its handle is gone; it only waits for a settle.
