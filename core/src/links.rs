@@ -16,8 +16,8 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     pages: Vec<Option<Box<Page>>>,
-    /// A page that was just given back: the next often follows at once.
-    spare: Option<Box<Page>>,
+    /// A few pages that were just given back: those who leave often come back at once.
+    spare: Vec<Box<Page>>,
 }
 
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ struct Page {
 }
 
 const PAGE: usize = 64;
+/// What leaves in one wake fits into so many pages, as a rule.
+const SPARE: usize = 16;
 const NONE: Link = Link { group: NOWHERE, before: NOWHERE, after: NOWHERE };
 
 impl Links {
@@ -50,7 +52,7 @@ impl Links {
         let Some(page) = self.pages.get_mut(number) else { return };
         let spare = &mut self.spare;
         let page = page.get_or_insert_with(|| {
-            spare.take().unwrap_or_else(|| Box::new(Page { len: 0, links: [NONE; PAGE] }))
+            spare.pop().unwrap_or_else(|| Box::new(Page { len: 0, links: [NONE; PAGE] }))
         });
         if let Some(it) = page.links.get_mut(slot as usize % PAGE) {
             *it = link;
@@ -65,7 +67,10 @@ impl Links {
         let link = core::mem::replace(it, NONE);
         page.len = page.len.saturating_sub(1);
         if page.len == 0 {
-            self.spare = place.take();
+            let page = place.take();
+            if self.spare.len() < SPARE {
+                self.spare.extend(page);
+            }
         }
         Some(link)
     }

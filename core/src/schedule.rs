@@ -14,8 +14,9 @@ pub(crate) struct Schedule {
     heap: Vec<Node>,
     groups: Slots<Group>,
     links: Links,
-    /// The group that was begun last. Only this one may grow: any other of its moment is older.
+    /// The group that was begun last, and its moment. Only this one may grow: any other of its moment is older.
     newest: Key,
+    newest_at: Moment,
     turn: u32,
     len: usize,
 }
@@ -64,6 +65,7 @@ impl Default for Schedule {
             groups: Slots::new(),
             links: Links::default(),
             newest: Key { slot: NOWHERE, generation: 0 },
+            newest_at: Moment::ORIGIN,
             turn: 0,
             len: 0,
         }
@@ -99,10 +101,13 @@ impl Schedule {
             }
             None => {}
         }
+        self.push(slot, at);
+    }
+
+    /// Schedules a slot that is not scheduled.
+    pub(crate) fn push(&mut self, slot: u32, at: Moment) {
         self.len = self.len.saturating_add(1);
-        let heap = &self.heap;
-        let is_its = |group: &&mut Group| heap.get(group.place as usize).is_some_and(|node| node.at == at);
-        if let Some(newest) = self.groups.get_mut(self.newest).filter(is_its) {
+        if let Some(newest) = self.groups.get_mut(self.newest).filter(|_| self.newest_at == at) {
             newest.len = newest.len.saturating_add(1);
             let before = core::mem::replace(&mut newest.last, slot);
             if let Some(link) = self.links.get_mut(before) {
@@ -111,7 +116,7 @@ impl Schedule {
             self.links.insert(slot, Link { group: self.newest.slot, before, after: NOWHERE });
         } else {
             self.turn = self.turn.wrapping_add(1);
-            self.newest = self.begin(slot, at, self.turn);
+            (self.newest, self.newest_at) = (self.begin(slot, at, self.turn), at);
         }
     }
 
@@ -158,13 +163,22 @@ impl Schedule {
 
     /// Takes out the first where its moment has come.
     pub(crate) fn pop_due(&mut self, now: Moment) -> Option<Taken> {
-        let node = *self.heap.first()?;
-        if node.at > now {
+        let Node { at, turn, group: name } = *self.heap.first()?;
+        if at > now {
             return None;
         }
-        let slot = self.groups.at(node.group)?.first;
-        self.remove(slot);
-        Some(Taken { at: node.at, slot, turn: node.turn })
+        let group = self.groups.at_mut(name)?;
+        let slot = group.first;
+        // The first of a group has nobody before it: nothing to mend there.
+        let Link { after, .. } = self.links.remove(slot)?;
+        self.len = self.len.saturating_sub(1);
+        group.first = after;
+        group.len = group.len.saturating_sub(1);
+        match self.links.get_mut(after) {
+            Some(link) => link.before = NOWHERE,
+            None => self.end(name, 0),
+        }
+        Some(Taken { at, slot, turn })
     }
 
     pub(crate) fn pop(&mut self) -> Option<Taken> {

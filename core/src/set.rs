@@ -201,7 +201,10 @@ impl<T> LeaseSet<T> {
         if self.events.is_empty() {
             while self.events.len() < ENOUGH && self.run_one(now) {}
         }
-        let event = self.denials.take(now).or_else(|| self.events.pop_front());
+        if let Some(denied) = self.denials.take(now) {
+            return Some(denied);
+        }
+        let event = self.events.pop_front();
         if event.is_none() && self.events.capacity() > ENOUGH * 2 {
             self.events = VecDeque::new();
         }
@@ -216,14 +219,20 @@ impl<T> LeaseSet<T> {
     pub fn poll_call(&mut self, now: Moment) -> Option<Call> {
         let now = self.clock.enter(now);
         while self.run_one(now) {}
-        let kinds = [CallKind::Delete, CallKind::ChangeVisibility];
-        let filled =
-            kinds.into_iter().map(|kind| self.fill(kind, now)).find(|call| !call.entries.is_empty())?;
-        let Filling { kind, entries, first_by, answer_by, .. } = filled;
-        self.lane(kind).sent(now);
-        let id = self.calls.insert(OpenCall { kind, sent: now, answer_by, entries });
-        self.closing.set(id.slot, first_by);
-        Some(Call { id: CallId(id), kind, answer_by: self.clock.outer(answer_by), entries })
+        let mut call = Filling::new(now);
+        for kind in [CallKind::Delete, CallKind::ChangeVisibility] {
+            self.fill(&mut call, kind, now);
+            if !call.entries.is_empty() {
+                let Filling { entries, first_by, answer_by, .. } = &call;
+                let (first_by, answer_by) = (*first_by, *answer_by);
+                self.lane(kind).sent(now);
+                let id = self.calls.insert(OpenCall { kind, sent: now, answer_by, entries: *entries });
+                self.closing.push(id.slot, first_by);
+                let answer_by = self.clock.outer(answer_by);
+                return Some(Call { id: CallId(id), kind, answer_by, entries: *entries });
+            }
+        }
+        None
     }
 
     /// When the set is to be polled next; `None` where nothing is ever due.

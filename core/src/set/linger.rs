@@ -78,7 +78,7 @@ impl<T> LeaseSet<T> {
 
     /// Fills the room in a call that is made anyway with settles that wait for one.
     pub(super) fn take_along(&mut self, call: &mut Filling, now: Moment) {
-        let mut passed_over = PassedOver::new();
+        let mut passed_over = PassedOver::default();
         while !call.entries.is_empty() && !call.entries.is_full() && !passed_over.is_full() {
             let Some(taken) = self.lingering.of(call.kind).pop() else { break };
             let Some(key) = self.leases.key(taken.slot) else { continue };

@@ -1,5 +1,7 @@
 //! How leases share calls: which entries a call takes, and what its answer does to each.
 
+use alloc::vec::Vec;
+
 use super::{Counted, Event, FailedCall, LeaseSet};
 use crate::call::{Ask, CallKind, Entries, Entry, LeaseKey};
 use crate::failure::Failure;
@@ -25,6 +27,11 @@ pub(super) struct Filling {
 }
 
 impl Filling {
+    pub(super) fn new(now: Moment) -> Self {
+        let kind = CallKind::ChangeVisibility;
+        Self { kind, entries: Entries::EMPTY, first_by: Moment::MAX, answer_by: now, receive: None }
+    }
+
     fn push(&mut self, entry: Entry, answer_by: Moment) {
         self.entries.push(entry);
         self.first_by = self.first_by.min(answer_by);
@@ -36,28 +43,22 @@ impl Filling {
     }
 }
 
-/// What was looked at and does not fit into this call.
-pub(super) struct PassedOver([Option<Taken>; LOOKED_AT], usize);
+/// What was looked at and does not fit into this call. Nothing is allocated where everything fits.
+#[derive(Default)]
+pub(super) struct PassedOver(Vec<Taken>);
 
 impl PassedOver {
-    pub(super) const fn new() -> Self {
-        Self([None; LOOKED_AT], 0)
-    }
-
     pub(super) fn push(&mut self, taken: Taken) {
-        if let Some(place) = self.0.get_mut(self.1) {
-            *place = Some(taken);
-            self.1 = self.1.saturating_add(1);
-        }
+        self.0.push(taken);
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.1 >= LOOKED_AT
+        self.0.len() >= LOOKED_AT
     }
 
     /// The last that was pushed comes first.
     pub(super) fn drain(self) -> impl Iterator<Item = Taken> {
-        self.0.into_iter().take(self.1).rev().flatten()
+        self.0.into_iter().rev()
     }
 }
 
@@ -72,34 +73,32 @@ enum Reach {
 
 impl<T> LeaseSet<T> {
     /// Takes the entries of the next call out of their leases; none where there is no call to make.
-    pub(super) fn fill(&mut self, kind: CallKind, now: Moment) -> Filling {
-        let (first_by, answer_by) = (Moment::MAX, now);
-        let mut call = Filling { kind, entries: Entries::EMPTY, first_by, answer_by, receive: None };
+    pub(super) fn fill(&mut self, call: &mut Filling, kind: CallKind, now: Moment) {
+        call.kind = kind;
         if !self.lane(kind).can_send(now) {
-            return call;
+            return;
         }
         loop {
-            self.take_ready(&mut call, now);
+            self.take_ready(call, now);
             if kind == CallKind::ChangeVisibility && self.fits_at(now) {
                 // Those that are due go from where they are.
-                self.draw_forward(&mut call, now, Reach::Due);
+                self.draw_forward(call, now, Reach::Due);
             }
             // One that was found due may have turned out to be ready for this kind.
             if !call.entries.is_empty() || self.lane(kind).waiting() == 0 {
                 break;
             }
         }
-        self.take_along(&mut call, now);
+        self.take_along(call, now);
         let is_awake = !call.entries.is_empty() || self.changes.taken_at == Some(now);
         if kind == CallKind::ChangeVisibility && self.policy.coalesce > 0 && is_awake {
-            self.draw_forward(&mut call, now, Reach::Near);
+            self.draw_forward(call, now, Reach::Near);
         }
-        call
     }
 
     /// Takes leases that wait for a call, the most urgent first.
     fn take_ready(&mut self, call: &mut Filling, now: Moment) {
-        let mut passed_over = PassedOver::new();
+        let mut passed_over = PassedOver::default();
         while !call.entries.is_full() && !passed_over.is_full() {
             let leases = &self.leases;
             let lost_at = |slot| {
@@ -129,7 +128,7 @@ impl<T> LeaseSet<T> {
         let percent = u64::from(self.policy.coalesce);
         let widest = Visibility::MAX.nanos() / 100 * percent;
         let slack = nanos(self.policy.slack);
-        let mut passed_over = PassedOver::new();
+        let mut passed_over = PassedOver::default();
         while !passed_over.is_full() && !call.entries.is_full() {
             // An empty call is begun only for what is due within the slack of this wake.
             let begins = call.entries.is_empty();
@@ -203,7 +202,7 @@ impl<T> LeaseSet<T> {
             let lease = self.leases.compact(key.0);
             if let Some(it) = lease.and_then(|(lease, terms)| lease.extended(terms, entry.serial, now)) {
                 // In flight it was in no schedule, and waited for no call.
-                self.middles.set(key.0.slot, it.middle);
+                self.middles.push(key.0.slot, it.middle);
                 let (held_until, margin) = (self.clock.outer(it.held_until), it.was_held_until.since(now));
                 self.events.push_back(Event::Extended { key, held_until, attempt: 1, margin });
                 return;
