@@ -128,10 +128,12 @@ pub struct Entries {
 impl Entries {
     pub(crate) const EMPTY: Self = Self { entries: [Entry::NONE; Visibility::BATCH], len: 0 };
 
+    #[inline]
     pub(crate) fn is_full(&self) -> bool {
         usize::from(self.len) == Visibility::BATCH
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, entry: Entry) {
         if let Some(it) = self.entries.get_mut(usize::from(self.len)) {
             *it = entry;
@@ -143,6 +145,7 @@ impl Entries {
 impl Deref for Entries {
     type Target = [Entry];
 
+    #[inline]
     fn deref(&self) -> &[Entry] {
         self.entries.get(..usize::from(self.len)).unwrap_or_default()
     }

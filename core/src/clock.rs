@@ -18,22 +18,26 @@ impl Clock {
     }
 
     /// The inner instant of the caller's `now`; the latest seen where that ran backwards.
+    #[inline]
     pub(crate) fn enter(&mut self, now: Moment) -> Moment {
         self.seen = self.peek(now);
         self.seen
     }
 
     /// The same without remembering it.
+    #[inline]
     pub(crate) fn peek(&self, now: Moment) -> Moment {
         self.inner(now).max(self.seen)
     }
 
     /// The inner instant of one that the caller names, in the past or the future.
+    #[inline]
     pub(crate) fn inner(&self, moment: Moment) -> Moment {
         moment.plus_nanos(self.gaps)
     }
 
     /// The caller's name for an inner instant.
+    #[inline]
     pub(crate) fn outer(&self, moment: Moment) -> Moment {
         if moment == Moment::MAX { moment } else { moment.minus_nanos(self.gaps) }
     }

@@ -32,46 +32,61 @@ const SPARE: usize = 16;
 const NONE: Link = Link { group: NOWHERE, before: NOWHERE, after: NOWHERE };
 
 impl Links {
+    #[inline]
     pub(crate) fn get(&self, slot: u32) -> Option<Link> {
         let page = self.pages.get(slot as usize / PAGE)?.as_ref()?;
         page.links.get(slot as usize % PAGE).filter(|link| link.group != NOWHERE).copied()
     }
 
     /// The link of a slot that has one.
+    #[inline]
     pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut Link> {
         let page = self.pages.get_mut(slot as usize / PAGE)?.as_mut()?;
         page.links.get_mut(slot as usize % PAGE).filter(|link| link.group != NOWHERE)
     }
 
     /// Gives a link to a slot that has none.
+    #[inline]
     pub(crate) fn insert(&mut self, slot: u32, link: Link) {
         let number = slot as usize / PAGE;
-        if self.pages.len() <= number {
-            self.pages.resize_with(number.saturating_add(1), || None);
+        if !matches!(self.pages.get(number), Some(Some(_))) {
+            self.begin(number);
         }
-        let Some(page) = self.pages.get_mut(number) else { return };
-        let spare = &mut self.spare;
-        let page = page.get_or_insert_with(|| {
-            spare.pop().unwrap_or_else(|| Box::new(Page { len: 0, links: [NONE; PAGE] }))
-        });
+        let Some(Some(page)) = self.pages.get_mut(number) else { return };
         if let Some(it) = page.links.get_mut(slot as usize % PAGE) {
             *it = link;
             page.len = page.len.saturating_add(1);
         }
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, slot: u32) -> Option<Link> {
-        let place = self.pages.get_mut(slot as usize / PAGE)?;
-        let page = place.as_mut()?;
+        let page = self.pages.get_mut(slot as usize / PAGE)?.as_mut()?;
         let it = page.links.get_mut(slot as usize % PAGE).filter(|link| link.group != NOWHERE)?;
         let link = core::mem::replace(it, NONE);
         page.len = page.len.saturating_sub(1);
         if page.len == 0 {
-            let page = place.take();
-            if self.spare.len() < SPARE {
-                self.spare.extend(page);
-            }
+            self.end(slot as usize / PAGE);
         }
         Some(link)
+    }
+
+    #[cold]
+    fn begin(&mut self, number: usize) {
+        if self.pages.len() <= number {
+            self.pages.resize_with(number.saturating_add(1), || None);
+        }
+        let page = self.spare.pop().unwrap_or_else(|| Box::new(Page { len: 0, links: [NONE; PAGE] }));
+        if let Some(place) = self.pages.get_mut(number) {
+            *place = Some(page);
+        }
+    }
+
+    #[cold]
+    fn end(&mut self, number: usize) {
+        let page = self.pages.get_mut(number).and_then(Option::take);
+        if self.spare.len() < SPARE {
+            self.spare.extend(page);
+        }
     }
 }

@@ -136,6 +136,7 @@ impl Guard {
     }
 
     /// The guard in force where extensions and timeout make this span (nanoseconds).
+    #[inline]
     pub(crate) fn within(self, span: u64) -> u64 {
         if self == Self::DEFAULT { (span / 20).min(Self::LONGEST_DEFAULT) } else { self.0.min(span / 4) }
     }

@@ -73,15 +73,18 @@ impl Default for Schedule {
 }
 
 impl Schedule {
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// When the first slot is due.
+    #[inline]
     pub(crate) fn first_at(&self) -> Option<Moment> {
         self.heap.first().map(|node| node.at)
     }
@@ -93,6 +96,7 @@ impl Schedule {
     }
 
     /// Schedules a slot, or moves it where its moment has changed.
+    #[inline]
     pub(crate) fn set(&mut self, slot: u32, at: Moment) {
         match self.at(slot) {
             Some(its) if its == at => return,
@@ -105,6 +109,7 @@ impl Schedule {
     }
 
     /// Schedules a slot that is not scheduled.
+    #[inline]
     pub(crate) fn push(&mut self, slot: u32, at: Moment) {
         self.len = self.len.saturating_add(1);
         if let Some(newest) = self.groups.get_mut(self.newest).filter(|_| self.newest_at == at) {
@@ -162,6 +167,7 @@ impl Schedule {
     }
 
     /// Takes out the first where its moment has come.
+    #[inline]
     pub(crate) fn pop_due(&mut self, now: Moment) -> Option<Taken> {
         let Node { at, turn, group: name } = *self.heap.first()?;
         if at > now {

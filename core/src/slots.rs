@@ -124,30 +124,35 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, key: Key) -> Option<&V> {
         let (number, place) = Self::split(key.slot);
         let place = self.pages.get(number)?.as_ref()?.places.get(place)?;
         place.value.as_ref().filter(|_| place.generation == key.generation)
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut V> {
         let (number, place) = Self::split(key.slot);
         self.pages.get_mut(number)?.as_mut()?.places.get_mut(place)?.of_mut(key.generation)?.as_mut()
     }
 
     /// The value in a slot, whichever it is.
+    #[inline]
     pub(crate) fn at(&self, slot: u32) -> Option<&V> {
         let (number, place) = Self::split(slot);
         self.pages.get(number)?.as_ref()?.places.get(place)?.value.as_ref()
     }
 
     /// The value in a slot, whichever it is.
+    #[inline]
     pub(crate) fn at_mut(&mut self, slot: u32) -> Option<&mut V> {
         let (number, place) = Self::split(slot);
         self.pages.get_mut(number)?.as_mut()?.places.get_mut(place)?.value.as_mut()
     }
 
     /// The value in a slot, whichever it is, with its key.
+    #[inline]
     pub(crate) fn entry_mut(&mut self, slot: u32) -> Option<(Key, &mut V)> {
         let (number, place) = Self::split(slot);
         let place = self.pages.get_mut(number)?.as_mut()?.places.get_mut(place)?;
@@ -155,6 +160,7 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
     }
 
     /// The key of the value in a slot, whichever it is.
+    #[inline]
     pub(crate) fn key(&self, slot: u32) -> Option<Key> {
         let (number, place) = Self::split(slot);
         let place = self.pages.get(number)?.as_ref()?.places.get(place)?;
@@ -175,6 +181,7 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
     #[expect(clippy::cast_possible_truncation, reason = "64 at most")]
     const PLACES: u32 = PAGE as u32;
 
+    #[inline]
     const fn split(slot: u32) -> (usize, usize) {
         (slot as usize / PAGE, slot as usize % PAGE)
     }
@@ -182,6 +189,7 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
 
 impl<V> Place<V> {
     /// The value where it is of this generation.
+    #[inline]
     fn of_mut(&mut self, generation: u32) -> Option<&mut Option<V>> {
         (self.generation == generation).then_some(&mut self.value)
     }

@@ -20,8 +20,8 @@ pub(crate) struct Log {
     codes: Vec<(LeaseKey, Cow<'static, str>)>,
     /// The call and the code that were denied last.
     denied: Option<(FailedCall, Cow<'static, str>)>,
-    /// Whether anybody listens at debug; asked without the lock.
-    wants_debug: bool,
+    /// Whether anybody listens at debug, and so reads of extensions; asked without the lock.
+    pub(crate) wants_debug: bool,
 }
 
 struct Line {
@@ -78,12 +78,7 @@ impl Log {
 
     pub(crate) fn note(&mut self, event: &Event, set: &LeaseSet<Kept>, now: Moment) {
         let (key, what) = match *event {
-            Event::Extended { key, attempt, .. } => {
-                if !self.wants_debug {
-                    return;
-                }
-                (key, What::Extended { attempt })
-            }
+            Event::Extended { key, attempt, .. } => (key, What::Extended { attempt }),
             Event::Failed { key, call, failure, attempt, retry_at, .. } => {
                 let code = self.code(key);
                 let after = retry_at.map(|at| at - now);

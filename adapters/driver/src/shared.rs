@@ -194,9 +194,17 @@ impl State {
     fn take_out(&mut self, now: Moment, log: &mut Log, ended: &mut Vec<Event>) -> Option<Outgoing> {
         loop {
             while let Some(event) = self.set.poll_event(now) {
+                if let sqs_lease_core::Event::Extended { attempt, margin, .. } = event {
+                    self.stats.extended(attempt, margin);
+                    // Nearly all are these, and nearly nobody wants to read of them.
+                    if !log.wants_debug {
+                        continue;
+                    }
+                }
                 log.note(&event, &self.set, now);
-                self.count(&event);
-                if let sqs_lease_core::Event::Stopped { key, .. } = event {
+                if let sqs_lease_core::Event::Stopped { key, ended: how } = event {
+                    let started = self.set.get(key).is_some_and(|kept| kept.started);
+                    self.stats.stopped(how.reason, started);
                     self.stopped(key, ended);
                 }
             }
@@ -210,17 +218,6 @@ impl State {
             if self.set.poll_timeout().is_none_or(|at| at > now) {
                 return self.take_late(now);
             }
-        }
-    }
-
-    fn count(&mut self, event: &sqs_lease_core::Event) {
-        match *event {
-            sqs_lease_core::Event::Extended { attempt, margin, .. } => self.stats.extended(attempt, margin),
-            sqs_lease_core::Event::Stopped { key, ended } => {
-                let started = self.set.get(key).is_some_and(|kept| kept.started);
-                self.stats.stopped(ended.reason, started);
-            }
-            _ => {}
         }
     }
 
@@ -241,10 +238,11 @@ impl State {
             return Carries::Deletes(handles);
         }
         let mut changes = Vec::with_capacity(call.entries.len());
-        changes.extend(call.entries.iter().filter_map(|entry| {
-            let (receipt_handle, timeout) = (handle(entry.key)?, entry.visibility()?);
-            Some(ChangeVisibility { receipt_handle, timeout })
-        }));
+        for entry in &call.entries {
+            if let (Some(receipt_handle), Some(timeout)) = (handle(entry.key), entry.visibility()) {
+                changes.push(ChangeVisibility { receipt_handle, timeout });
+            }
+        }
         Carries::Changes(changes)
     }
 

@@ -348,6 +348,7 @@ impl Machine {
 }
 
 /// By when the answer of a call is wanted that is sent at `now`.
+#[inline]
 fn answer_by(held_until: Moment, now: Moment) -> Moment {
     let patience = (held_until.nanos_since(now) / 3).clamp(NANOS_PER_SEC, 10 * NANOS_PER_SEC);
     now.plus_nanos(patience).min(held_until)

@@ -18,11 +18,13 @@ impl Denials {
     }
 
     /// When the next event is due; the origin for at once.
+    #[inline]
     pub(crate) fn due_at(&self) -> Option<Moment> {
         self.untold?;
         Some(self.told_at.map_or(Moment::ORIGIN, |told_at| told_at.plus_nanos(BETWEEN)))
     }
 
+    #[inline]
     pub(crate) fn take(&mut self, now: Moment) -> Option<Event> {
         if self.due_at()? > now {
             return None;

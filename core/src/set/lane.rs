@@ -41,6 +41,7 @@ impl Lane {
         }
     }
 
+    #[inline]
     pub(crate) fn waiting(&self) -> usize {
         self.ready.len()
     }
@@ -90,11 +91,13 @@ impl Lane {
         self.ready.put_back(taken);
     }
 
+    #[inline]
     pub(crate) fn can_send(&self, now: Moment) -> bool {
         self.room(now) > 0
     }
 
     /// How many calls may go now.
+    #[inline]
     pub(crate) fn room(&self, now: Moment) -> usize {
         let room = self.allowed_at(now).saturating_sub(self.in_flight);
         match self.pace {
@@ -121,6 +124,7 @@ impl Lane {
     }
 
     /// One more call for each median call time without throttling.
+    #[inline]
     fn allowed_at(&self, now: Moment) -> usize {
         if self.allowed >= self.bound {
             return self.bound;
@@ -160,8 +164,8 @@ impl Lane {
             self.changed_at = now;
         } else {
             self.times.record(took);
-            let shortest = self.pace() / u64::try_from(self.bound).unwrap_or(u64::MAX);
             if let Some(mut pace) = self.pace {
+                let shortest = self.pace() / u64::try_from(self.bound).unwrap_or(u64::MAX);
                 self.pace = pace.answered(shortest).then_some(pace);
             }
         }

@@ -21,6 +21,7 @@ pub(super) struct Lingering {
 const PART: u64 = 10;
 
 impl Lingering {
+    #[inline]
     pub(super) fn of(&mut self, kind: CallKind) -> &mut Schedule {
         match kind {
             CallKind::Delete => &mut self.deletes,
@@ -42,6 +43,7 @@ impl Lingering {
         schedule.at(slot).is_some()
     }
 
+    #[inline]
     pub(super) fn pop_due(&mut self, now: Moment) -> Option<u32> {
         self.deletes.pop_due(now).or_else(|| self.releases.pop_due(now)).map(|node| node.slot)
     }
@@ -78,6 +80,9 @@ impl<T> LeaseSet<T> {
 
     /// Fills the room in a call that is made anyway with settles that wait for one.
     pub(super) fn take_along(&mut self, call: &mut Filling, now: Moment) {
+        if self.lingering.of(call.kind).is_empty() {
+            return;
+        }
         let mut passed_over = PassedOver::default();
         while !call.entries.is_empty() && !call.entries.is_full() && !passed_over.is_full() {
             let Some(taken) = self.lingering.of(call.kind).pop() else { break };

@@ -32,6 +32,7 @@ impl Filling {
         Self { kind, entries: Entries::EMPTY, first_by: Moment::MAX, answer_by: now, receive: None }
     }
 
+    #[inline]
     fn push(&mut self, entry: Entry, answer_by: Moment) {
         self.entries.push(entry);
         self.first_by = self.first_by.min(answer_by);
@@ -98,6 +99,9 @@ impl<T> LeaseSet<T> {
 
     /// Takes leases that wait for a call, the most urgent first.
     fn take_ready(&mut self, call: &mut Filling, now: Moment) {
+        if self.lane(call.kind).waiting() == 0 {
+            return;
+        }
         let mut passed_over = PassedOver::default();
         while !call.entries.is_full() && !passed_over.is_full() {
             let leases = &self.leases;

@@ -125,6 +125,7 @@ impl Compact {
         step(&mut machine) && machine == after.expand(terms)
     }
 
+    #[inline]
     fn held_until(&self, terms: Terms) -> Moment {
         held_until(self.end, self.limit, terms.guard, self.span())
     }
@@ -135,18 +136,22 @@ impl Compact {
     }
 
     /// As the machine's.
+    #[inline]
     pub(crate) fn span(&self) -> u64 {
         self.timeout.min(self.counted).nanos()
     }
 
+    #[inline]
     pub(crate) fn timeout(&self) -> Visibility {
         self.timeout
     }
 
+    #[inline]
     pub(crate) fn wall(&self, terms: Terms) -> Moment {
         self.limit.plus_nanos(terms.beyond)
     }
 
+    #[inline]
     pub(crate) fn terms(&self) -> u8 {
         self.terms
     }
