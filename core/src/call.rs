@@ -128,6 +128,10 @@ pub struct Entries {
 impl Entries {
     pub(crate) const EMPTY: Self = Self { entries: [Entry::NONE; Visibility::BATCH], len: 0 };
 
+    pub(crate) fn room(&self) -> usize {
+        Visibility::BATCH.saturating_sub(usize::from(self.len))
+    }
+
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         usize::from(self.len) == Visibility::BATCH

@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 use crate::links::{Link, Links, NOWHERE};
 use crate::slots::{Key, Slots};
 use crate::time::Moment;
+use crate::visibility::Visibility;
 
 /// What comes first: slots in the order of their moments, each at most once.
 ///
@@ -47,6 +48,24 @@ pub(crate) struct Taken {
     turn: u32,
 }
 
+/// Slots of one moment that were taken out together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TakenGroup {
+    at: Moment,
+    turn: u32,
+    slots: [u32; GROUP],
+    len: usize,
+}
+
+impl TakenGroup {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Taken> {
+        let Self { at, turn, slots, len } = *self;
+        slots.into_iter().take(len).map(move |slot| Taken { at, slot, turn })
+    }
+}
+
+/// As many as fit into a call.
+const GROUP: usize = Visibility::BATCH;
 const CHILDREN: usize = 8;
 /// Below this much room a heap is not worth shrinking.
 const SMALL: usize = 256;
@@ -125,6 +144,29 @@ impl Schedule {
         }
     }
 
+    /// Schedules slots that are not scheduled for one moment.
+    pub(crate) fn push_all(&mut self, slots: &[u32], at: Moment) {
+        let Some((&first, rest)) = slots.split_first() else { return };
+        self.push(first, at);
+        let (Some(&second), Some(&last)) = (rest.first(), rest.last()) else { return };
+        // By now the newest group is theirs, and the first the last of it.
+        let name = self.newest.slot;
+        let afters = rest.iter().copied().skip(1).chain([NOWHERE]);
+        let mut before = first;
+        for (&slot, after) in rest.iter().zip(afters) {
+            self.links.insert(slot, Link { group: name, before, after });
+            before = slot;
+        }
+        if let Some(link) = self.links.get_mut(first) {
+            link.after = second;
+        }
+        if let Some(group) = self.groups.at_mut(name) {
+            group.last = last;
+            group.len = group.len.saturating_add(u32::try_from(rest.len()).unwrap_or(u32::MAX));
+        }
+        self.len = self.len.saturating_add(rest.len());
+    }
+
     /// Takes a slot out; whether it was in.
     pub(crate) fn remove(&mut self, slot: u32) -> bool {
         let Some(Link { group: name, before, after }) = self.links.remove(slot) else { return false };
@@ -185,6 +227,25 @@ impl Schedule {
             None => self.end(name, 0),
         }
         Some(Taken { at, slot, turn })
+    }
+
+    /// Takes out the first and up to nine more of its group, where their moment has come, and at most `most`.
+    pub(crate) fn pop_group_due(&mut self, now: Moment, most: usize) -> Option<TakenGroup> {
+        let Node { at, turn, group: name } = *self.heap.first().filter(|node| node.at <= now)?;
+        let group = self.groups.at_mut(name)?;
+        let mut taken = TakenGroup { at, turn, slots: [NOWHERE; GROUP], len: 0 };
+        for place in taken.slots.iter_mut().take(most) {
+            let Some(Link { after, .. }) = self.links.remove(group.first) else { break };
+            *place = core::mem::replace(&mut group.first, after);
+            taken.len = taken.len.saturating_add(1);
+        }
+        self.len = self.len.saturating_sub(taken.len);
+        group.len = group.len.saturating_sub(u32::try_from(taken.len).unwrap_or(u32::MAX));
+        match self.links.get_mut(group.first) {
+            Some(link) => link.before = NOWHERE,
+            None => self.end(name, 0),
+        }
+        Some(taken)
     }
 
     pub(crate) fn pop(&mut self) -> Option<Taken> {

@@ -195,8 +195,14 @@ impl<T> LeaseSet<T> {
     // ---- Taking out -------------------------------------------------------------------------------------
 
     /// Takes out the next thing that has happened by `now`.
+    #[inline]
     pub fn poll_event(&mut self, now: Moment) -> Option<Event> {
         let now = self.clock.enter(now);
+        let at_hand = if self.denials.due_at().is_none() { self.events.pop_front() } else { None };
+        at_hand.or_else(|| self.make_event(now))
+    }
+
+    fn make_event(&mut self, now: Moment) -> Option<Event> {
         // What is due first: of leases that are denied at the same instant one event tells.
         if self.events.is_empty() {
             while self.events.len() < ENOUGH && self.run_one(now) {}
@@ -267,11 +273,27 @@ impl<T> LeaseSet<T> {
         let Some(open) = self.calls.remove(call.0) else { return };
         self.closing.remove(call.0.slot);
         let mut throttled = false;
+        // Those that are due at one moment again are scheduled together.
+        let mut middle = Moment::ORIGIN;
+        let mut extended = ([0; Visibility::BATCH], 0);
         for (index, entry) in open.entries.iter().enumerate() {
             let outcome = answer.of(index, open.entries.len());
             throttled |= outcome == Err(Failure::Throttled);
-            self.apply(entry, outcome, now);
+            let ordinary = outcome.ok().and_then(|()| self.apply_ordinary(entry, now));
+            let Some(at) = ordinary else {
+                self.apply(entry, outcome, now);
+                continue;
+            };
+            if at != middle {
+                self.middles.push_all(extended.0.get(..extended.1).unwrap_or_default(), middle);
+                (middle, extended.1) = (at, 0);
+            }
+            if let Some(place) = extended.0.get_mut(extended.1) {
+                *place = entry.key.0.slot;
+                extended.1 = extended.1.saturating_add(1);
+            }
         }
+        self.middles.push_all(extended.0.get(..extended.1).unwrap_or_default(), middle);
         self.lane(open.kind).closed(now.nanos_since(open.sent), throttled, now);
     }
 

@@ -50,7 +50,13 @@ pub struct Delivery<M> {
 }
 
 impl<M> Delivery<M> {
-    pub(crate) fn new(user: User, key: LeaseKey, on_drop: OnDrop, about: Option<Arc<About>>, message: M) -> Self {
+    pub(crate) fn new(
+        user: User,
+        key: LeaseKey,
+        on_drop: OnDrop,
+        about: Option<Arc<About>>,
+        message: M,
+    ) -> Self {
         Self { message, lease: Handle { user, key, on_drop, was_handled: false, about } }
     }
 

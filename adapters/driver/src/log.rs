@@ -108,11 +108,7 @@ impl Log {
 
     fn push(&mut self, key: LeaseKey, what: What, set: &LeaseSet<Kept>, now: Moment) {
         let (Some(kept), Some(lease)) = (set.get(key), set.lease(key)) else { return };
-        self.lines.push(Line {
-            about: kept.about.clone(),
-            remaining: lease.remaining(now),
-            what,
-        });
+        self.lines.push(Line { about: kept.about.clone(), remaining: lease.remaining(now), what });
     }
 
     fn code(&self, key: LeaseKey) -> Cow<'static, str> {

@@ -141,42 +141,59 @@ impl<T> LeaseSet<T> {
                 Reach::Near if begins => slack,
                 Reach::Near => widest,
             });
-            let Some(taken) = self.middles.pop_due(reach) else { break };
-            let ahead = taken.at.nanos_since(now);
-            let is_near = |span: u64, timeout: Visibility| {
-                ahead <= slack.min(span / 100) || !begins && ahead <= timeout.nanos() / 100 * percent
-            };
-            if let Some((key, lease, terms)) = self.leases.compact_at(taken.slot) {
-                let wall = lease.wall(terms);
-                if is_near(lease.span(), lease.timeout()) && call.receive.is_none_or(|its| its == wall) {
-                    if let Some(it) = lease.extend(terms, now) {
-                        let ask = Ask::Extend { by: it.by, is_final: it.is_final, warns: it.warns };
-                        call.push(
-                            Entry { key: LeaseKey(key), ask, serial: it.sent.serial },
-                            it.sent.answer_by,
-                        );
-                        if self.policy.same_receive {
-                            call.receive = Some(wall);
-                        }
-                        continue;
-                    }
+            // One alone where it decides how near the others have to be.
+            let most = if begins && reach > now { 1 } else { call.entries.room() };
+            let Some(group) = self.middles.pop_group_due(reach, most) else { break };
+            for taken in group.iter() {
+                let ahead = taken.at.nanos_since(now);
+                let is_near = |span: u64, timeout: Visibility| {
+                    ahead <= slack.min(span / 100) || !begins && ahead <= timeout.nanos() / 100 * percent
+                };
+                if !self.draw(taken, call, is_near, now) {
+                    passed_over.push(taken);
                 }
             }
-            let Some(key) = self.leases.key(taken.slot) else { continue };
-            let Some(machine) = self.leases.load(key) else { continue };
-            if machine.may_send(now) {
-                if is_near(machine.span(), machine.timeout()) && call.has_room_for(&machine) {
-                    self.take(key, machine, call, now);
-                    continue;
-                }
-            } else if taken.at <= now {
-                self.run(key, now);
-                continue;
-            }
-            passed_over.push(taken);
         }
         for taken in passed_over.drain() {
             self.middles.put_back(taken);
+        }
+    }
+
+    /// Lets a lease that waits for its middle share the call; whether it does, or has to do something else now.
+    #[inline]
+    fn draw(
+        &mut self,
+        taken: Taken,
+        call: &mut Filling,
+        is_near: impl Fn(u64, Visibility) -> bool,
+        now: Moment,
+    ) -> bool {
+        if let Some((key, lease, terms)) = self.leases.compact_at(taken.slot) {
+            let wall = lease.wall(terms);
+            if is_near(lease.span(), lease.timeout()) && call.receive.is_none_or(|its| its == wall) {
+                if let Some(it) = lease.extend(terms, now) {
+                    let ask = Ask::Extend { by: it.by, is_final: it.is_final, warns: it.warns };
+                    call.push(Entry { key: LeaseKey(key), ask, serial: it.sent.serial }, it.sent.answer_by);
+                    if self.policy.same_receive {
+                        call.receive = Some(wall);
+                    }
+                    return true;
+                }
+            }
+        }
+        let Some(key) = self.leases.key(taken.slot) else { return true };
+        let Some(machine) = self.leases.load(key) else { return true };
+        if machine.may_send(now) {
+            let fits = is_near(machine.span(), machine.timeout()) && call.has_room_for(&machine);
+            if fits {
+                self.take(key, machine, call, now);
+            }
+            fits
+        } else if taken.at <= now {
+            self.run(key, now);
+            true
+        } else {
+            false
         }
     }
 
@@ -200,18 +217,20 @@ impl<T> LeaseSet<T> {
         }
     }
 
+    /// Applies an acknowledgement where it is of an ordinary extension; when the next is due then.
+    ///
+    /// In flight the lease was in no schedule, and waited for no call. Whoever asks schedules it.
+    #[inline]
+    pub(super) fn apply_ordinary(&mut self, entry: &Entry, now: Moment) -> Option<Moment> {
+        let key = entry.key;
+        let (lease, terms) = self.leases.compact(key.0)?;
+        let it = lease.extended(terms, entry.serial, now)?;
+        let (held_until, margin) = (self.clock.outer(it.held_until), it.was_held_until.since(now));
+        self.events.push_back(Event::Extended { key, held_until, attempt: 1, margin });
+        Some(it.middle)
+    }
+
     pub(super) fn apply(&mut self, entry: &Entry, outcome: Result<(), Failure>, now: Moment) {
-        if outcome.is_ok() {
-            let key = entry.key;
-            let lease = self.leases.compact(key.0);
-            if let Some(it) = lease.and_then(|(lease, terms)| lease.extended(terms, entry.serial, now)) {
-                // In flight it was in no schedule, and waited for no call.
-                self.middles.push(key.0.slot, it.middle);
-                let (held_until, margin) = (self.clock.outer(it.held_until), it.was_held_until.since(now));
-                self.events.push_back(Event::Extended { key, held_until, attempt: 1, margin });
-                return;
-            }
-        }
         let Some(mut machine) = self.leases.load(entry.key.0) else { return };
         let before = Counted::of(&machine);
         let margin = machine.held_until().since(now);
