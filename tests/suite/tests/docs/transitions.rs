@@ -64,23 +64,24 @@ fn states(lease: &Lease) -> [String; 3] {
         "Middle" => "middle",
         "Due" => "due",
         "InFlight" => "in flight",
-        "Over" => "over",
-        other => panic!("an unknown state, {other}"),
-    };
-    let call = |text: &str| match &*word(text) {
-        "Due" => "due",
-        "InFlight" => "in flight",
-        "GivenUp" => "given up",
+        "GivenUp" | "Spent" | "Ending" | "Ended" => "over",
         other => panic!("an unknown state, {other}"),
     };
     let settle = after("settle: ");
-    let settling = match &*word(settle) {
-        "None" => "none".to_owned(),
-        what => {
-            let call = call(settle.split("call: ").nth(1).expect("its call"));
-            format!("{} {call}", what.to_lowercase())
-        }
+    let call = match &*word(settle) {
+        "None" => None,
+        "Due" => Some("due"),
+        "InFlight" => Some("in flight"),
+        "GivenUp" => Some("given up"),
+        other => panic!("an unknown state, {other}"),
     };
+    let settling = call.map_or_else(
+        || "none".to_owned(),
+        |call| {
+            let wish = settle.split_once('(').expect("what is wanted").1;
+            format!("{} {call}", word(wish).to_lowercase())
+        },
+    );
     let end = if lease.ended().is_some() { "stopped" } else { "running" };
     [extending.to_owned(), settling, end.to_owned()]
 }
