@@ -17,6 +17,7 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 pub(crate) struct Links {
     pages: Vec<Option<Box<Page>>>,
     /// A few pages that were just given back: those who leave often come back at once.
+    #[expect(clippy::vec_box, reason = "a page goes in and out of its place in its box")]
     spare: Vec<Box<Page>>,
 }
 
