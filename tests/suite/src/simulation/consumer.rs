@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sqs_lease_driver::{
-    ChangeVisibility, Delivery, Failure, Keeper, OnDrop, Policy, Queue, Receipt, ReceiptHandle, Received,
-    Refusal, Reply, Scope, Settings, SettleError, Visibility,
+    ChangeVisibility, Delivery, Failure, Keeper, OnDrop, Policy, Queue, Receipt, ReceiptHandle, Refusal,
+    Reply, Scope, Settings, SettleError, Visibility,
 };
 use sqs_lease_sim::{Change, Entry, Error, Fate, MessageId, Model, Moment, Network, Outcomes, Receive, Trip};
 
@@ -225,7 +225,6 @@ impl Consumer {
 
     async fn receive(&self, network: &mut Network, max: u32, dice: &mut Dice) -> Vec<Handler> {
         let (client, timeout) = (&self.client, self.scenario.timeout());
-        let requested = self.keeper.now();
         let trip = network.trip(client.truth());
         let lost = match trip.fate {
             Fate::Arrives => false,
@@ -240,17 +239,21 @@ impl Consumer {
             .visibility(i32::try_from(timeout).unwrap_or(0));
         let name = Arc::clone(&self.name);
         let (back, death, clients) = (trip.back, self.scenario.crash(self.number), client.clone());
-        let received = self.wire.send(client.truth() + trip.there, move |model, now| {
+        let answer = self.wire.send(client.truth() + trip.there, move |model, now| {
             let messages = model.receive(&name, &ask, now).unwrap_or_default();
             // An answer that is lost, or that comes to the dead, reaches no handler.
             let is_late = death.is_some_and(|death| death <= clients.awake_after(now + back));
             for message in messages.iter().filter(|_| lost || is_late) {
                 model.let_go(&name, &message.receipt_handle, now).expect("it was just given out");
             }
-            (messages, now)
+            messages
         });
-        let (messages, answered) = received.await;
-        client.comes_in(trip.back).await;
+        let call = async {
+            let messages = answer.await;
+            client.comes_in(trip.back).await;
+            messages
+        };
+        let (messages, received) = self.keeper.receiving(visibility(timeout), call).await;
         if lost {
             return Vec::new();
         }
@@ -260,15 +263,6 @@ impl Consumer {
             notes.holders.insert((message.message_id, message.receive_count), who);
         }
         drop(notes);
-        // A client that stopped while the answer was on its way cannot know how old that is; a lease is not for it.
-        if client.truth() - answered > self.scenario.guard() / 2 {
-            for message in messages {
-                self.let_go(&message.receipt_handle);
-            }
-            return Vec::new();
-        }
-        let received =
-            Received::new(self.keeper.now(), visibility(timeout)).requested(requested).expect("before");
         let hold = |message: sqs_lease_sim::Delivery| {
             let receipt = Receipt::new(message.receipt_handle.as_str(), received)
                 .message_id(message.message_id.to_string())
