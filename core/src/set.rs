@@ -27,7 +27,7 @@ pub use event::{Event, FailedCall};
 pub use policy::{SetPolicy, SetPolicyError};
 
 use denials::Denials;
-use lane::Lane;
+use lane::{Closed, Lane};
 use linger::Lingering;
 use share::Filling;
 use store::Store;
@@ -272,16 +272,19 @@ impl<T> LeaseSet<T> {
         let now = self.clock.enter(now);
         let Some(open) = self.calls.remove(call.0) else { return };
         self.closing.remove(call.0.slot);
-        let mut throttled = false;
+        let mut how = Closed::Answered;
+        let in_turn = self.lane(open.kind).is_crowded();
         // Those that are due at one moment again are scheduled together.
         let mut middle = Moment::ORIGIN;
         let mut extended = ([0; Visibility::BATCH], 0);
         for (index, entry) in open.entries.iter().enumerate() {
             let outcome = answer.of(index, open.entries.len());
-            throttled |= outcome == Err(Failure::Throttled);
+            if outcome == Err(Failure::Throttled) {
+                how = Closed::Throttled;
+            }
             let ordinary = outcome.ok().and_then(|()| self.apply_ordinary(entry, now));
             let Some(at) = ordinary else {
-                self.apply(entry, outcome, now);
+                self.apply(entry, outcome, in_turn, now);
                 continue;
             };
             if at != middle {
@@ -294,7 +297,7 @@ impl<T> LeaseSet<T> {
             }
         }
         self.middles.push_all(extended.0.get(..extended.1).unwrap_or_default(), middle);
-        self.lane(open.kind).closed(now.nanos_since(open.sent), throttled, now);
+        self.closed(open.kind, open.sent, how, now);
     }
 
     /// What a call carries that is under way; nothing for one that was answered or given up.
@@ -390,6 +393,11 @@ impl<T> LeaseSet<T> {
             CallKind::ChangeVisibility => self.changes.waiting(),
             CallKind::Delete => self.deletes.waiting(),
         }
+    }
+
+    fn closed(&mut self, kind: CallKind, sent: Moment, how: Closed, now: Moment) {
+        let is_crowd = self.len() > Visibility::BATCH;
+        self.lane(kind).closed(now.nanos_since(sent), how, is_crowd, now);
     }
 
     fn lane(&mut self, kind: CallKind) -> &mut Lane {

@@ -284,6 +284,16 @@ impl Machine {
         Some(now.plus_nanos(pause).min(last))
     }
 
+    /// Tries what was throttled again without a pause of its own: in a set whose calls are kept apart, and where
+    /// others wait for them, the set says who goes next.
+    pub(crate) fn again_in_turn(&mut self, is_extension: bool, now: Moment) {
+        match (is_extension, self.renewal, self.settle) {
+            (true, Renewal::Due(_) | Renewal::GivenUp, _) => self.renewal = Renewal::Due(now),
+            (false, _, Settle::Due(wish, _) | Settle::GivenUp(wish)) => self.settle = Settle::Due(wish, now),
+            _ => {}
+        }
+    }
+
     // ---- What the owner wants ---------------------------------------------------------------------------
 
     pub(crate) fn delete(&mut self, now: Moment) -> Result<(), SettleError> {

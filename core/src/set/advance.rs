@@ -1,5 +1,6 @@
 //! Time passing in a set: which lease is driven, what it has to tell, and where it then belongs.
 
+use super::lane::Closed;
 use super::{Counted, Event, LeaseSet, SETTLE_PATIENCE};
 use crate::call::{CallKind, LeaseKey};
 use crate::failure::Failure;
@@ -73,7 +74,7 @@ impl<T> LeaseSet<T> {
             self.closing.set(id.slot, next);
         } else {
             self.calls.remove(id);
-            self.lane(kind).closed(now.nanos_since(sent), false, now);
+            self.closed(kind, sent, Closed::GivenUp, now);
         }
     }
 

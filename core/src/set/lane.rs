@@ -1,6 +1,6 @@
 use super::pace::Pace;
 use crate::schedule::{Schedule, Taken};
-use crate::time::Moment;
+use crate::time::{Moment, NANOS_PER_SEC};
 use crate::visibility::Visibility;
 
 /// The calls of one kind: what is ready to go, and how many calls may be under way.
@@ -17,7 +17,20 @@ pub(crate) struct Lane {
     /// When a call was last taken.
     pub(crate) taken_at: Option<Moment>,
     times: CallTimes,
+    /// How much was throttled of late: more with each throttled answer, less with each other one.
+    trouble: u32,
+    /// How many calls were in flight at most when that began.
+    busiest: u32,
     pace: Option<Pace>,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closed {
+    Answered,
+    Throttled,
+    /// Nobody answered.
+    GivenUp,
 }
 
 /// Leases that cannot be saved wait behind all others: this much later than any real moment of theirs.
@@ -25,6 +38,12 @@ const HOPELESS: u64 = 1 << 62;
 /// How fast calls are allowed again while no call has been timed.
 const UNTIMED: u64 = 100_000_000;
 const SHORTEST_CALL: u64 = 1_000_000;
+/// So many throttled answers are more than a moment's trouble, ...
+const MANY: u32 = 8;
+/// ... unless there is only one among so many answers.
+const RARELY: u32 = 32;
+/// Where nothing was throttled for so long, and nothing waits, calls need not be kept apart.
+const FORGOTTEN: u64 = 60 * NANOS_PER_SEC;
 
 impl Lane {
     pub(crate) fn new(bound: u16) -> Self {
@@ -37,6 +56,8 @@ impl Lane {
             changed_at: Moment::ORIGIN,
             taken_at: None,
             times: CallTimes::default(),
+            trouble: 0,
+            busiest: 0,
             pace: None,
         }
     }
@@ -76,7 +97,7 @@ impl Lane {
         if !held_back {
             return self.ready.pop();
         }
-        let lost_before = now.plus_nanos(self.times.median().unwrap_or(0));
+        let lost_before = now.plus_nanos(self.times.slow().unwrap_or(0));
         loop {
             let taken = self.ready.pop()?;
             if taken.at.as_nanos() >= HOPELESS || lost_at(taken.slot) >= lost_before {
@@ -145,29 +166,47 @@ impl Lane {
         }
     }
 
-    /// A call has come back, or was given up.
-    pub(crate) fn closed(&mut self, took: u64, throttled: bool, now: Moment) {
+    /// Whether calls are kept apart and leases wait for them: then who goes next is the lane's to say.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.pace.is_some() && !self.ready.is_empty()
+    }
+
+    /// A call has come back, or was given up. `is_crowd`: there are more leases than one call takes.
+    pub(crate) fn closed(&mut self, took: u64, how: Closed, is_crowd: bool, now: Moment) {
         let allowed = self.allowed_at(now);
         self.in_flight = self.in_flight.saturating_sub(1);
-        if throttled {
-            // What was under way already when it last became less says nothing new.
-            let is_news = now.minus_nanos(took) > self.changed_at;
-            let was_one = self.allowed == 1;
-            self.allowed = (allowed / 2).max(1);
-            match &mut self.pace {
-                Some(pace) if is_news => pace.throttled(now),
-                None if is_news && was_one && self.allowed == 1 => {
-                    self.pace = Some(Pace::new(self.pace(), now));
-                }
-                _ => {}
-            }
-            self.changed_at = now;
-        } else {
+        let in_flight = u32::try_from(self.in_flight).unwrap_or(u32::MAX);
+        let sent = now.minus_nanos(took);
+        if how != Closed::Throttled {
             self.times.record(took);
-            if let Some(mut pace) = self.pace {
-                let shortest = self.pace() / u64::try_from(self.bound).unwrap_or(u64::MAX);
-                self.pace = pace.answered(shortest).then_some(pace);
+        }
+        match (how, &mut self.pace) {
+            (Closed::Throttled, Some(pace)) => pace.throttled(sent, in_flight, now),
+            (Closed::Throttled, None) => {
+                (self.allowed, self.changed_at) = ((allowed / 2).max(1), now);
+                let before = if self.trouble == 0 { 0 } else { self.busiest };
+                self.busiest = before.max(in_flight.saturating_add(1));
+                self.trouble = self.trouble.saturating_add(RARELY);
+                if is_crowd && self.trouble > MANY * RARELY {
+                    // Too fast is soon found out.
+                    let gap = self.pace() / u64::from(self.busiest);
+                    self.pace = Some(Pace::new(gap, in_flight, now));
+                    (self.allowed, self.trouble) = (self.bound, 0);
+                }
             }
+            (Closed::Answered, Some(pace)) if !self.ready.is_empty() => {
+                pace.answered(sent, in_flight, now);
+                // Far less than the bound of calls in flight leaves between them.
+                let shortest = self.pace() / u64::try_from(self.bound).unwrap_or(u64::MAX) / 2;
+                self.pace = self.pace.filter(|pace| pace.gap() > shortest);
+            }
+            (Closed::Answered, Some(pace)) => {
+                if now.nanos_since(pace.throttled_at()) > FORGOTTEN {
+                    self.pace = None;
+                }
+            }
+            (Closed::Answered, None) => self.trouble = self.trouble.saturating_sub(1),
+            (Closed::GivenUp, _) => {}
         }
     }
 }
@@ -178,15 +217,30 @@ struct CallTimes {
     ring: [u64; 32],
     len: usize,
     next: usize,
+    /// What few calls take longer than.
+    slow: u64,
 }
 
 impl CallTimes {
     fn record(&mut self, took: u64) {
+        // One of a hundred or so takes longer. A single one that hung does not say much.
+        if self.len == 0 {
+            self.slow = took;
+        } else if took > self.slow {
+            let most = self.slow.saturating_add(self.slow / 4).saturating_add(SHORTEST_CALL);
+            self.slow = took.saturating_add(took / 16).min(most);
+        } else if took < self.slow - self.slow / 1_024 {
+            self.slow -= self.slow / 2_048;
+        }
         if let Some(it) = self.ring.get_mut(self.next) {
             *it = took;
         }
         self.next = self.next.wrapping_add(1) % self.ring.len();
         self.len = self.len.saturating_add(1).min(self.ring.len());
+    }
+
+    fn slow(&self) -> Option<u64> {
+        self.median().map(|median| median.max(self.slow))
     }
 
     fn median(&self) -> Option<u64> {
@@ -214,17 +268,17 @@ mod tests {
         let mut lane = lane(8);
         for _ in 0..3 {
             lane.sent(at(0));
-            lane.closed(100_000_000, false, at(100));
+            lane.closed(100_000_000, Closed::Answered, true, at(100));
         }
         lane.sent(at(100));
-        lane.closed(0, true, at(200));
+        lane.closed(0, Closed::Throttled, true, at(200));
         assert_eq!(lane.room(at(200)), 4);
         lane.sent(at(200));
-        lane.closed(0, true, at(200));
+        lane.closed(0, Closed::Throttled, true, at(200));
         lane.sent(at(200));
-        lane.closed(0, true, at(200));
+        lane.closed(0, Closed::Throttled, true, at(200));
         lane.sent(at(200));
-        lane.closed(0, true, at(200));
+        lane.closed(0, Closed::Throttled, true, at(200));
         assert_eq!(lane.room(at(200)), 1, "never less than one call");
         assert_eq!(lane.room(at(300)), 2);
         assert_eq!(lane.room(at(450)), 3);
@@ -238,7 +292,7 @@ mod tests {
         lane.sent(at(0));
         lane.sent(at(0));
         assert_eq!(lane.sendable_at(at(10)), None, "only an answer helps at the bound");
-        lane.closed(0, true, at(20));
+        lane.closed(0, Closed::Throttled, true, at(20));
         assert_eq!(lane.sendable_at(at(20)), Some(at(120)));
         assert!(!lane.can_send(at(119)));
         assert!(lane.can_send(at(120)));
@@ -248,7 +302,7 @@ mod tests {
     fn while_held_back_the_lost_are_passed_over() {
         let mut lane = lane(1);
         lane.sent(at(0));
-        lane.closed(1_000_000_000, false, at(1_000));
+        lane.closed(1_000_000_000, Closed::Answered, true, at(1_000));
         let lost_at = |slot| at(if slot < 2 { 1_500 } else { 4_000 });
         for slot in 0..12 {
             lane.enqueue(slot, lost_at(slot));

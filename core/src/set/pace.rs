@@ -1,51 +1,299 @@
-use crate::time::Moment;
+use crate::time::{Moment, NANOS_PER_SEC};
 
-/// Keeps calls apart where even one at a time is throttled: fast calls are many a second.
+/// Keeps calls apart where SQS takes fewer than are wanted.
 ///
-/// It finds the gap that SQS bears: wider at each throttled answer, narrower with each other one, fast while it is far
-/// from the gap that was throttled last and slowly near it.
+/// It looks for the gap between two calls that SQS just bears. A call that is throttled after `n` others were not means
+/// that calls come too fast by one in `n`: so much wider the gap gets. Then it narrows, so slowly that it comes to what
+/// was throttled after `patience` answers: that many calls are made for one that is throttled. The patience grows while
+/// the limit is found where it was, and is small where it has moved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
+    /// Between one call and the next, in nanoseconds.
     gap: u64,
+    /// What the gap was when it was last found to be borne.
+    borne: u64,
     /// The gap that was throttled last.
     throttled: u64,
-    /// Answers since then.
+    /// How many calls that were sent since then were not throttled.
     well: u32,
-    next: Moment,
+    /// How many were.
+    ill: u32,
+    patience: u32,
+    throttled_at: Moment,
+    /// When the last call was to go.
+    last: Moment,
 }
 
 /// So few answers between two that are throttled mean that the gap is far too narrow.
 const FEW: u32 = 8;
-const WIDEST: u64 = 10_000_000_000;
+const LEAST_PATIENCE: u32 = 32;
+const MOST_PATIENCE: u32 = 1024;
+/// How long the limit is left alone at most.
+const LONGEST_PATIENCE: u64 = 60 * NANOS_PER_SEC;
+/// Where nothing is taken at all, this is how often that is tried.
+const WIDEST: u64 = NANOS_PER_SEC;
+/// So late a wake may come and still be made up for.
+const LATE: u64 = 10_000_000;
 
 impl Pace {
-    pub(crate) fn new(gap: u64, now: Moment) -> Self {
-        let gap = gap.saturating_mul(2);
-        Self { gap, throttled: gap / 2, well: 0, next: now.plus_nanos(gap) }
+    pub(crate) fn new(gap: u64, in_flight: u32, now: Moment) -> Self {
+        let gap = gap.clamp(1, WIDEST);
+        Self {
+            gap,
+            borne: gap,
+            throttled: gap / 2,
+            well: 0,
+            ill: 0,
+            patience: least_patience(in_flight),
+            throttled_at: now,
+            last: now,
+        }
+    }
+
+    pub(crate) fn gap(&self) -> u64 {
+        self.gap
     }
 
     pub(crate) fn next(&self) -> Moment {
-        self.next
+        self.last.plus_nanos(self.gap)
+    }
+
+    /// When a call was throttled last.
+    pub(crate) fn throttled_at(&self) -> Moment {
+        self.throttled_at
     }
 
     pub(crate) fn sent(&mut self, now: Moment) {
-        // A wake that came late is made up for, one call's worth.
-        self.next = self.next.max(now.minus_nanos(self.gap)).plus_nanos(self.gap);
+        let next = self.next();
+        let is_made_up_for = now <= next.plus_nanos(self.gap.max(LATE));
+        self.last = if is_made_up_for { next } else { now };
     }
 
-    pub(crate) fn throttled(&mut self, now: Moment) {
-        self.throttled = self.gap;
-        let more = if self.well < FEW { self.gap } else { self.gap / 32 };
-        self.gap = self.gap.saturating_add(more).min(WIDEST);
-        self.well = 0;
-        self.next = self.next.max(now.plus_nanos(self.gap));
+    /// A call that was sent then was throttled. So many others are in flight.
+    pub(crate) fn throttled(&mut self, sent: Moment, in_flight: u32, now: Moment) {
+        if sent < self.throttled_at {
+            // It was on its way when the gap was widened.
+            return;
+        }
+        self.ill = self.ill.saturating_add(1);
+        self.judge(in_flight, now);
     }
 
-    /// An answer came that was not throttled. Whether the calls still need to be kept apart.
-    pub(crate) fn answered(&mut self, shortest: u64) -> bool {
+    /// Widens the gap where calls were throttled, once enough answers are there.
+    fn judge(&mut self, in_flight: u32, now: Moment) {
+        if self.ill == 0 || self.well.saturating_add(self.ill) < FEW.min(in_flight) {
+            return;
+        }
+        // What the gap was when that call was sent: as many answers came since then as calls are in flight.
+        let tried = if !self.is_near() {
+            self.gap
+        } else if self.is_patient(in_flight) {
+            self.after(self.well.saturating_sub(in_flight))
+        } else {
+            self.gap.saturating_add(self.gap / hurry(in_flight) * u64::from(in_flight))
+        };
+        let least = least_patience(in_flight);
+        let (well, ill) = (self.well.max(1), self.ill.min(self.well.max(1)));
+        let mut wider = tried.saturating_add(tried / u64::from(well) * u64::from(ill));
+        if self.well < FEW {
+            // Where nothing at all is taken at a gap that was borne before, that one need not be wrong.
+            if self.well > 0 || self.is_near() {
+                let more = tried.max(self.borne) / u64::from(self.well.max(2));
+                self.borne = tried.max(self.borne).saturating_add(more).min(WIDEST);
+            }
+            self.patience = least;
+            self.last = self.last.max(now);
+        } else if self.is_patient(in_flight) {
+            let most = MOST_PATIENCE.max(in_flight.saturating_mul(64));
+            let longest = u32::try_from(LONGEST_PATIENCE / wider.max(1)).unwrap_or(most);
+            self.patience = self.patience.saturating_mul(2).min(most).min(longest).max(least);
+            self.borne = wider;
+        } else {
+            wider = tried.saturating_add(tried / 16);
+            self.borne = wider;
+            self.patience = least;
+        }
+        (self.gap, self.throttled) = (wider.min(WIDEST), tried);
+        (self.well, self.ill, self.throttled_at) = (0, 0, now);
+    }
+
+    /// Whether the gap is about what was borne, not much wider because nothing was taken.
+    fn is_near(&self) -> bool {
+        self.gap <= self.borne.saturating_add(self.borne / 8)
+    }
+
+    /// The gap after so many answers: from what was borne to what was throttled in `patience` of them, and on.
+    fn after(&self, answers: u32) -> u64 {
+        let narrower = self.borne.saturating_sub(self.throttled);
+        let part = u128::from(narrower) * u128::from(answers) / u128::from(self.patience);
+        let least = self.throttled.min(self.borne);
+        self.borne.saturating_sub(u64::try_from(part).unwrap_or(narrower)).max(least - least / 8).max(1)
+    }
+
+    /// Whether the limit may still be where it was throttled last.
+    fn is_patient(&self, in_flight: u32) -> bool {
+        self.well <= self.patience.saturating_mul(2).saturating_add(in_flight)
+    }
+
+    /// A call that was sent then was not throttled. So many others are in flight.
+    pub(crate) fn answered(&mut self, sent: Moment, in_flight: u32, now: Moment) {
+        if sent < self.throttled_at {
+            return;
+        }
         self.well = self.well.saturating_add(1);
-        let is_near = self.gap.abs_diff(self.throttled) <= self.throttled / 12;
-        self.gap = self.gap.saturating_sub(self.gap / if is_near { 8_192 } else { 32 });
-        self.gap > shortest
+        if self.ill > 0 {
+            self.judge(in_flight, now);
+            return;
+        }
+        let is_early = now < self.next();
+        if !self.is_near() {
+            self.gap = self.borne.max(self.gap / 4);
+        } else if self.is_patient(in_flight) {
+            self.gap = self.after(self.well);
+        } else {
+            self.gap = self.gap.saturating_sub(self.gap / hurry(in_flight)).max(1);
+            self.borne = self.gap;
+        }
+        if is_early {
+            // A gap that has become narrower makes the next call due, not late.
+            self.last = self.last.max(now.minus_nanos(self.gap));
+        }
+    }
+}
+
+/// An answer comes late by all calls that are in flight: what was too much is seen that late, too.
+fn least_patience(in_flight: u32) -> u32 {
+    LEAST_PATIENCE.saturating_add(in_flight.saturating_mul(4))
+}
+
+/// By which part of itself the gap narrows with each answer, once the limit is no longer where it was.
+fn hurry(in_flight: u32) -> u64 {
+    u64::from(in_flight).saturating_mul(4).saturating_add(32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::VecDeque;
+
+    const LATENCY: u64 = 20_000_000;
+
+    /// Calls that are always wanted, and a queue that takes so many a second and saves up so many.
+    struct Loop {
+        pace: Pace,
+        now: u64,
+        in_flight: VecDeque<(u64, bool)>,
+        rate: f64,
+        saves: f64,
+        saved: f64,
+        taken: u32,
+        throttled: u32,
+    }
+
+    impl Loop {
+        fn new(gap: u64, rate: f64, saves: f64) -> Self {
+            let now = 1_000 * NANOS_PER_SEC;
+            let pace = Pace::new(gap, 1, Moment::from_nanos(now));
+            let in_flight = VecDeque::new();
+            Self { pace, now, in_flight, rate, saves, saved: 0.0, taken: 0, throttled: 0 }
+        }
+
+        fn run(&mut self, secs: u64) {
+            let until = self.now + secs * NANOS_PER_SEC;
+            (self.taken, self.throttled) = (0, 0);
+            loop {
+                let answer = self.in_flight.front().map_or(u64::MAX, |(sent, _)| sent + LATENCY);
+                let next = self.pace.next().as_nanos().max(self.now);
+                let at = answer.min(next);
+                if at >= until {
+                    break;
+                }
+                let passed = core::time::Duration::from_nanos(at - self.now).as_secs_f64();
+                self.saved = (self.saved + passed * self.rate).min(self.saves);
+                self.now = at;
+                let now = Moment::from_nanos(at);
+                if answer <= next {
+                    let (sent, is_taken) = self.in_flight.pop_front().unwrap();
+                    let (sent, others) =
+                        (Moment::from_nanos(sent), u32::try_from(self.in_flight.len()).unwrap());
+                    if is_taken {
+                        self.taken += 1;
+                        self.pace.answered(sent, others, now);
+                    } else {
+                        self.throttled += 1;
+                        self.pace.throttled(sent, others, now);
+                    }
+                } else {
+                    let is_taken = self.saved >= 1.0;
+                    self.saved -= if is_taken { 1.0 } else { 0.0 };
+                    self.pace.sent(now);
+                    self.in_flight.push_back((at, is_taken));
+                }
+            }
+            self.now = until;
+        }
+    }
+
+    #[test]
+    fn it_finds_what_is_borne_and_stays_there() {
+        for (rate, saves) in [(12.0, 12.0), (12.0, 1.0), (300.0, 300.0), (300.0, 3_000.0), (2_400.0, 240.0)] {
+            for first in [1_000_000, 900_000_000] {
+                let mut queue = Loop::new(first, rate, saves);
+                queue.run(300);
+                queue.run(100);
+                assert!(f64::from(queue.taken) > rate * 99.0, "{rate} {saves}: {} taken", queue.taken);
+                assert!(f64::from(queue.throttled) < rate, "{rate} {saves}: {} throttled", queue.throttled);
+            }
+        }
+    }
+
+    #[test]
+    fn where_all_is_throttled_it_tries_once_a_second_and_is_soon_back() {
+        let mut queue = Loop::new(3_000_000, 300.0, 300.0);
+        queue.run(100);
+        queue.rate = 0.0;
+        queue.saved = 0.0;
+        queue.run(5);
+        queue.run(10);
+        assert!((5..=11).contains(&queue.throttled), "{} tries in ten seconds", queue.throttled);
+        queue.rate = 300.0;
+        queue.run(3);
+        queue.run(10);
+        assert!(queue.taken > 2_800, "{} in ten seconds", queue.taken);
+    }
+
+    #[test]
+    fn more_that_is_borne_is_found() {
+        let mut queue = Loop::new(3_000_000, 12.0, 12.0);
+        queue.run(60);
+        queue.rate = 300.0;
+        queue.run(120);
+        queue.run(10);
+        assert!(queue.taken > 2_900, "{} in ten seconds", queue.taken);
+    }
+
+    #[test]
+    fn what_was_on_its_way_when_the_gap_was_widened_says_nothing() {
+        let at = Moment::from_millis;
+        let mut pace = Pace::new(10_000_000, 8, at(1_000));
+        for _ in 0..20 {
+            pace.answered(at(1_100), 8, at(1_200));
+        }
+        pace.throttled(at(1_150), 8, at(1_250));
+        let gap = pace.gap();
+        assert!(gap > 9_000_000);
+        pace.throttled(at(1_200), 8, at(1_260));
+        pace.answered(at(1_200), 8, at(1_260));
+        assert_eq!(pace.gap(), gap);
+    }
+
+    #[test]
+    fn a_late_wake_is_made_up_for_and_a_long_pause_is_not() {
+        let at = Moment::from_millis;
+        let mut pace = Pace::new(4_000_000, 1, at(1_000));
+        pace.sent(at(1_010));
+        assert_eq!(pace.next(), at(1_008), "six milliseconds late");
+        pace.sent(at(5_000));
+        assert_eq!(pace.next(), at(5_004));
     }
 }

@@ -230,11 +230,15 @@ impl<T> LeaseSet<T> {
         Some(it.middle)
     }
 
-    pub(super) fn apply(&mut self, entry: &Entry, outcome: Result<(), Failure>, now: Moment) {
+    /// Applies what became of an entry. `in_turn`: what was throttled goes again when it is its turn.
+    pub(super) fn apply(&mut self, entry: &Entry, outcome: Result<(), Failure>, in_turn: bool, now: Moment) {
         let Some(mut machine) = self.leases.load(entry.key.0) else { return };
         let before = Counted::of(&machine);
         let margin = machine.held_until().since(now);
         let counted = machine.answer(entry.serial, outcome, now);
+        if counted && in_turn && outcome == Err(Failure::Throttled) {
+            machine.again_in_turn(matches!(entry.ask, Ask::Extend { .. }), now);
+        }
         match outcome {
             Ok(()) if counted && matches!(entry.ask, Ask::Extend { .. }) => {
                 let held_until = self.clock.outer(machine.held_until());

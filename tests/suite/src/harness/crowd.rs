@@ -43,7 +43,8 @@ struct Crowd {
     bounds: [usize; 2],
     /// Whether each lease does what it would do alone.
     is_exact: bool,
-    was_throttled: bool,
+    /// How many calls were throttled, in full or in part.
+    throttled: u32,
     now: u64,
     driven_at: u64,
     is_wake: bool,
@@ -70,7 +71,7 @@ impl Crowd {
             percent: u64::from(percent),
             bounds: [usize::from(bound); 2],
             is_exact: percent == 0 && bound == 64 && linger.is_zero(),
-            was_throttled: false,
+            throttled: 0,
             now: 1_000_000 * SEC,
             driven_at: 1_000_000 * SEC,
             is_wake: false,
@@ -231,7 +232,9 @@ impl Crowd {
             }
             _ => Answer::Entries(&outcomes),
         };
-        self.was_throttled |= outcomes.contains(&Some(Err(Failure::Throttled)));
+        self.throttled += u32::from(outcomes.contains(&Some(Err(Failure::Throttled))));
+        // From then on calls are kept apart, and what is throttled goes again in its turn.
+        self.is_exact &= self.throttled <= 8;
         let arrived = bytes.below(2) == 0;
         self.set.handle_answer(call.id, answer, self.at());
         for (entry, outcome) in call.entries.iter().zip(&outcomes) {
@@ -285,7 +288,7 @@ impl Crowd {
             assert!(in_flight <= bound, "{in_flight} calls in flight");
             let held_back = self.set.held_back(kind);
             assert!(
-                held_back == 0 || in_flight == bound || self.was_throttled,
+                held_back == 0 || in_flight == bound || self.throttled > 0,
                 "{held_back} wait for nothing"
             );
             self.is_exact &= held_back == 0;
