@@ -131,8 +131,8 @@ impl Guard {
     const LONGEST_DEFAULT: u64 = NANOS_PER_SEC;
 
     fn of(guard: Duration) -> Self {
-        // Far more than a quarter of any span, so never mistaken for the default.
-        Self(nanos(guard).min(u64::MAX >> 1))
+        // One less is still more than a quarter of any span, and not mistaken for the default.
+        Self(nanos(guard).min(Self::DEFAULT.0 - 1))
     }
 
     /// The guard in force where extensions and timeout make this span (nanoseconds).

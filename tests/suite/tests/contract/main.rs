@@ -11,6 +11,7 @@ mod bounds;
 mod clock;
 mod inputs;
 mod looks;
+mod texts;
 mod values;
 
 fn at(millis: u64) -> Moment {

@@ -111,3 +111,39 @@ fn the_range_is_ten_seconds() {
     assert_eq!(error, SetPolicyError::Linger(given));
     assert_eq!(error.to_string(), "a linger of 10.000000001s is out of range: 0 to 10 s");
 }
+
+#[test]
+fn what_was_removed_waits_for_no_company() {
+    let mut set = lingering(1_000);
+    let [deleted, released] = [0, 0].map(|_| insert(&mut set, 0, 30));
+    set.delete(deleted, ms(1_000)).unwrap();
+    set.release(released, visibility(9), ms(1_000)).unwrap();
+    assert_eq!(set.poll_timeout(), Some(ms(2_000)));
+    set.remove(deleted);
+    set.remove(released);
+    assert_eq!(set.poll_timeout(), None);
+}
+
+/// With those that are ready for a call already, and wait only because a bound holds it back.
+#[test]
+fn those_that_are_ready_count_towards_a_full_call() {
+    let mut set =
+        Set::new(SetPolicy::new().linger(Duration::from_secs(1)).unwrap().deletes_in_flight(1).unwrap());
+    let all: Vec<_> = (0..20).map(|_| insert(&mut set, 0, 600)).collect();
+    for key in &all[..10] {
+        set.delete(*key, ms(1_000)).unwrap();
+    }
+    assert_eq!(keys(&call(&mut set, 1_000)).len(), 10);
+    for key in &all[10..15] {
+        set.delete(*key, ms(1_000)).unwrap();
+    }
+    // Their second is over, and the only call that may be under way is.
+    assert_eq!(calls(&mut set, 2_000), []);
+    assert_eq!(set.held_back(CallKind::Delete), 5);
+    for key in &all[15..19] {
+        set.delete(*key, ms(2_100)).unwrap();
+    }
+    assert_eq!(set.held_back(CallKind::Delete), 5, "nine are not ten");
+    set.delete(all[19], ms(2_100)).unwrap();
+    assert_eq!(set.held_back(CallKind::Delete), 10);
+}

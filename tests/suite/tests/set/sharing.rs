@@ -1,5 +1,7 @@
 //! What goes into one call, and when it is made.
 
+use std::time::Duration;
+
 use sqs_lease_core::{Answer, Ask, Call, CallKind, Event, Failure, Received, SetPolicy, StopReason};
 
 use super::{Set, calls, events, insert, keys, ms, policy, visibility};
@@ -269,4 +271,51 @@ fn a_delete_overtakes_an_extension_in_flight() {
         matches!(told[..], [Event::Stopped { ended, .. }] if ended.reason == StopReason::Deleted),
         "{told:?}"
     );
+}
+
+#[test]
+fn without_slack_nothing_goes_before_its_middle_in_a_call_of_its_own() {
+    for (slack, sizes_of_calls) in [(50, &[10, 1][..]), (0, &[10][..])] {
+        let mut set = Set::new(SetPolicy::new().slack(Duration::from_millis(slack)));
+        for _ in 0..10 {
+            insert(&mut set, 0, 30);
+        }
+        insert(&mut set, 20, 30);
+        assert_eq!(sizes(&calls(&mut set, 15_000)), sizes_of_calls);
+    }
+}
+
+#[test]
+fn a_tenth_of_a_long_timeout_is_drawn_forward() {
+    let mut set = Set::new(SetPolicy::new());
+    for received in [0, 1_990_000, 2_010_000] {
+        insert(&mut set, received, 20_000);
+    }
+    assert_eq!(sizes(&calls(&mut set, 10_000_000)), [2]);
+}
+
+#[test]
+fn where_not_all_that_are_due_find_room_those_go_first_that_are_lost_first() {
+    let mut set = Set::new(SetPolicy::new().changes_in_flight(1).unwrap());
+    // All in their middle at 15 s: the later half is lost at 25 s, the others at 30 s.
+    for _ in 0..10 {
+        insert(&mut set, 0, 30);
+    }
+    let lost_first: Vec<_> = (0..10).map(|_| insert(&mut set, 5_000, 20)).collect();
+    let taken = calls(&mut set, 15_000);
+    assert_eq!(taken.iter().map(keys).collect::<Vec<_>>(), [lost_first]);
+}
+
+#[test]
+fn an_extension_that_took_two_tries_is_told_as_the_second() {
+    let mut set = Set::new(SetPolicy::new());
+    let key = insert(&mut set, 0, 30);
+    let first = calls(&mut set, 15_000);
+    set.handle_answer(first[0].id, Answer::Failed(Failure::Transient), ms(15_100));
+    events(&mut set, 15_100);
+    let second = calls(&mut set, 16_100);
+    set.handle_answer(second[0].id, Answer::Done, ms(16_200));
+    let told = events(&mut set, 16_200);
+    let [Event::Extended { key: whose, held_until, attempt, margin }] = told[..] else { panic!("{told:?}") };
+    assert_eq!((whose, held_until, attempt, margin), (key, ms(46_100), 2, Duration::from_millis(13_800)));
 }
