@@ -219,3 +219,13 @@ fn an_answer_of_a_batch_goes_to_each_entry_by_its_place() {
         "{events:?}"
     );
 }
+
+/// Only where a delete of ours was on the wire can it be the reason.
+#[test]
+fn gone_before_the_delete_was_sent_is_a_loss() {
+    let mut lease = lease();
+    let extend = extension(&mut lease, at(115_000));
+    lease.delete(at(115_100)).unwrap();
+    lease.handle_answer(extend.attempt.id, Err(Failure::Gone), at(115_100));
+    assert_eq!(lease.poll(at(115_100)), Some(Action::Stop(StopReason::Refused)));
+}

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sqs_lease_core::{Answer, Ask, Call, CallKind, Event, Failure, Received, SetPolicy, StopReason};
+use sqs_lease_core::{
+    Answer, Ask, Call, CallKind, Event, FailedCall, Failure, Received, SetPolicy, StopReason,
+};
 
 use super::{Set, calls, events, insert, keys, ms, policy, visibility};
 
@@ -318,4 +320,47 @@ fn an_extension_that_took_two_tries_is_told_as_the_second() {
     let told = events(&mut set, 16_200);
     let [Event::Extended { key: whose, held_until, attempt, margin }] = told[..] else { panic!("{told:?}") };
     assert_eq!((whose, held_until, attempt, margin), (key, ms(46_100), 2, Duration::from_millis(13_800)));
+}
+
+#[test]
+fn a_lease_that_was_denied_once_is_drawn_forward_like_any_other() {
+    let mut set = Set::new(SetPolicy::new());
+    let denied = insert(&mut set, 0, 30);
+    let first = calls(&mut set, 15_000);
+    set.handle_answer(first[0].id, Answer::Failed(Failure::Denied), ms(15_100));
+    // Its last try, a second before the end.
+    let again = calls(&mut set, 29_000);
+    set.handle_answer(again[0].id, Answer::Done, ms(29_100));
+    let other = insert(&mut set, 28_000, 30);
+    let taken = calls(&mut set, 43_000);
+    assert_eq!(taken.iter().map(keys).collect::<Vec<_>>(), [[other, denied]]);
+}
+
+#[test]
+fn each_try_of_a_settle_that_fails_is_told_with_the_next() {
+    let mut set = Set::new(SetPolicy::new());
+    let [deleted, released] = [0, 0].map(|_| insert(&mut set, 0, 30));
+    set.delete(deleted, ms(1_000)).unwrap();
+    set.release(released, visibility(9), ms(1_000)).unwrap();
+    let kinds = [(CallKind::Delete, deleted), (CallKind::ChangeVisibility, released)];
+    // A second after the first failure, two after the next.
+    for (attempt, now, retry_at) in [(1, 1_000, 2_100), (2, 2_100, 4_200)] {
+        let taken = calls(&mut set, now);
+        assert_eq!(taken.iter().map(|call| (call.kind, keys(call)[0])).collect::<Vec<_>>(), kinds);
+        for call in &taken {
+            set.handle_answer(call.id, Answer::Failed(Failure::Transient), ms(now + 100));
+        }
+        let told = events(&mut set, now + 100);
+        let tries: Vec<_> = told
+            .iter()
+            .map(|event| match event {
+                Event::Failed { key, call, failure, attempt, retry_at, .. } => {
+                    (*key, *call, *failure, *attempt, *retry_at)
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let told_of = |key, call| (key, call, Failure::Transient, attempt, Some(ms(retry_at)));
+        assert_eq!(tries, [told_of(deleted, FailedCall::Delete), told_of(released, FailedCall::Release)]);
+    }
 }
