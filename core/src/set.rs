@@ -9,7 +9,7 @@ use crate::lease::machine::Machine;
 use crate::policy::{Policy, PolicyError, Received, checked_extension};
 use crate::schedule::Schedule;
 use crate::slots::Slots;
-use crate::time::{Moment, NANOS_PER_SEC};
+use crate::time::{Moment, NANOS_PER_SEC, nanos};
 use crate::view::LeaseView;
 use crate::visibility::Visibility;
 
@@ -250,7 +250,7 @@ impl<T> LeaseSet<T> {
         [
             (!self.events.is_empty()).then_some(seen),
             self.denials.due_at(),
-            self.middles.first_at(),
+            self.middles.first_at().map(|at| self.ahead_of(at, seen)),
             self.others.first_at(),
             self.closing.first_at(),
             self.lingering.due_at(),
@@ -261,6 +261,16 @@ impl<T> LeaseSet<T> {
         .flatten()
         .min()
         .map(|at| self.clock.outer(at))
+    }
+
+    /// When to wake for a middle: ahead of it by the lead, unless that was tried.
+    fn ahead_of(&self, middle: Moment, seen: Moment) -> Moment {
+        let ahead = middle.minus_nanos(self.lead());
+        if ahead > seen { ahead } else { middle }
+    }
+
+    fn lead(&self) -> u64 {
+        if self.policy.coalesce == 0 { 0 } else { nanos(self.policy.lead.min(self.policy.slack)) }
     }
 
     // ---- Putting in -------------------------------------------------------------------------------------

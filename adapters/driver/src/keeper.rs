@@ -117,7 +117,8 @@ impl Keeper {
     pub fn new<Q: Queue, R: Runtime>(queue: Q, runtime: R, settings: Settings) -> Self {
         let runtime = Arc::new(runtime);
         let (clock, timer) = (Arc::clone(&runtime), Arc::clone(&runtime));
-        let shared = Shared::new(settings.calls, queue.is_fifo(), move || clock.now());
+        let calls = settings.calls.or_lead(runtime.timer_step());
+        let shared = Shared::new(calls, queue.is_fifo(), move || clock.now());
         let shared = Arc::new(shared.sleeping(move |at| Box::pin(timer.sleep_until(at))));
         shared.engine.park(drive(Arc::new(queue), runtime, Arc::clone(&shared)));
         Self { user: User::new(&shared), settings: Arc::new(settings) }
@@ -151,7 +152,8 @@ impl Keeper {
             detached: false,
             started: false,
         };
-        let key = self.user.0.with(|state, now| state.set.insert(policy, received, kept, now));
+        // The latest time that the set has seen will do: what is due by now is done when the loop looks.
+        let key = self.user.0.timeless(|state| state.set.insert(policy, received, kept, Moment::ORIGIN));
         Delivery::new(self.user.clone(), key, self.settings.on_drop, about, message)
     }
 

@@ -34,6 +34,12 @@ pub trait Runtime: Send + Sync + 'static {
 
     /// Sleeps until a moment. Waking early is harmless but costs a wake; round up to the timer's step.
     fn sleep_until(&self, at: Moment) -> impl Future<Output = ()> + Send + use<Self>;
+
+    /// How late its timers are as a rule; zero where they are exact. The driver wakes so much earlier for extensions
+    /// ([`SetPolicy::lead`](crate::SetPolicy::lead)), where the settings name no lead of their own.
+    fn timer_step(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// No runtime at all: sleeps by [`futures_timer`], which has a thread of its own.

@@ -113,8 +113,13 @@ impl Shared {
     /// Works on the state, and wakes the loop if it now sleeps too long.
     pub(crate) fn with<R>(&self, work: impl FnOnce(&mut State, Moment) -> R) -> R {
         let now = self.now();
+        self.timeless(|state| work(state, now))
+    }
+
+    /// The same without a look at the clock.
+    pub(crate) fn timeless<R>(&self, work: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.lock();
-        let result = work(&mut state, now);
+        let result = work(&mut state);
         let nearer = match (state.wake_up(), state.armed) {
             (Some(next), Some(armed)) => next < armed,
             (next, None) => next.is_some(),

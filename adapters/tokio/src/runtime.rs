@@ -100,4 +100,12 @@ impl Runtime for TokioRuntime {
             }
         }
     }
+
+    fn timer_step(&self) -> Duration {
+        match self.clock {
+            // Tokio rounds up to its millisecond, and so does what wakes it.
+            Clock::Boot(_) => Duration::from_millis(2),
+            Clock::Tokio { .. } => Duration::ZERO,
+        }
+    }
 }

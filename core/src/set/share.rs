@@ -91,7 +91,9 @@ impl<T> LeaseSet<T> {
             }
         }
         self.take_along(call, now);
-        let is_awake = !call.entries.is_empty() || self.changes.taken_at == Some(now);
+        let lead = self.lead();
+        let is_ahead = lead > 0 && self.middles.first_at().is_some_and(|at| at <= now.plus_nanos(lead));
+        let is_awake = !call.entries.is_empty() || self.changes.taken_at == Some(now) || is_ahead;
         if kind == CallKind::ChangeVisibility && self.policy.coalesce > 0 && is_awake {
             self.draw_forward(call, now, Reach::Near);
         }

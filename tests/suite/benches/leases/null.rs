@@ -123,4 +123,11 @@ impl Runtime for Tokio {
     fn sleep_until(&self, at: Moment) -> impl Future<Output = ()> + Send + use<> {
         tokio::time::sleep(at - self.now())
     }
+
+    fn timer_step(&self) -> Duration {
+        match self {
+            Self::Boot(_) => Duration::from_millis(2),
+            Self::Paused { .. } => Duration::ZERO,
+        }
+    }
 }

@@ -6,6 +6,7 @@ use sqs_lease_core::{Call, Event, LeaseKey, LeaseSet, Moment, Policy, Received, 
 
 mod bounds;
 mod late;
+mod lead;
 mod linger;
 mod same_receive;
 mod sharing;
