@@ -2,9 +2,8 @@ use alloc::collections::VecDeque;
 use core::time::Duration;
 
 use crate::action::SettleError;
-use crate::call::{Answer, Call, CallId, CallKind, Entries, Entry, LeaseKey};
+use crate::call::{Call, CallId, CallKind, Entries, Entry, LeaseKey};
 use crate::clock::Clock;
-use crate::failure::Failure;
 use crate::lease::machine::Machine;
 use crate::policy::{Policy, PolicyError, Received, checked_extension};
 use crate::schedule::Schedule;
@@ -14,6 +13,7 @@ use crate::view::LeaseView;
 use crate::visibility::Visibility;
 
 mod advance;
+mod answers;
 mod denials;
 mod event;
 mod lane;
@@ -275,41 +275,6 @@ impl<T> LeaseSet<T> {
 
     // ---- Putting in -------------------------------------------------------------------------------------
 
-    /// Puts in the answer of a call. All its entries are applied before anything falls due in any lease.
-    ///
-    /// A call that was given up, or an entry whose lease has ended or given this try up, changes nothing.
-    pub fn handle_answer(&mut self, call: CallId, answer: Answer<'_>, now: Moment) {
-        let now = self.clock.enter(now);
-        let Some(open) = self.calls.remove(call.0) else { return };
-        self.closing.remove(call.0.slot);
-        let mut how = Closed::Answered;
-        let in_turn = self.lane(open.kind).is_crowded();
-        // Those that are due at one moment again are scheduled together.
-        let mut middle = Moment::ORIGIN;
-        let mut extended = ([0; Visibility::BATCH], 0);
-        for (index, entry) in open.entries.iter().enumerate() {
-            let outcome = answer.of(index, open.entries.len());
-            if outcome == Err(Failure::Throttled) {
-                how = Closed::Throttled;
-            }
-            let ordinary = outcome.ok().and_then(|()| self.apply_ordinary(entry, now));
-            let Some(at) = ordinary else {
-                self.apply(entry, outcome, in_turn, now);
-                continue;
-            };
-            if at != middle {
-                self.middles.push_all(extended.0.get(..extended.1).unwrap_or_default(), middle);
-                (middle, extended.1) = (at, 0);
-            }
-            if let Some(place) = extended.0.get_mut(extended.1) {
-                *place = entry.key.0.slot;
-                extended.1 = extended.1.saturating_add(1);
-            }
-        }
-        self.middles.push_all(extended.0.get(..extended.1).unwrap_or_default(), middle);
-        self.closed(open.kind, open.sent, how, now);
-    }
-
     /// What a call carries that is under way; nothing for one that was answered or given up.
     pub fn entries(&self, call: CallId) -> &[Entry] {
         self.calls.get(call.0).map_or(&[], |open| &open.entries)
@@ -415,18 +380,5 @@ impl<T> LeaseSet<T> {
             CallKind::ChangeVisibility => &mut self.changes,
             CallKind::Delete => &mut self.deletes,
         }
-    }
-}
-
-/// Failures in a row, to see which calls have failed.
-#[derive(Clone, Copy)]
-struct Counted {
-    extension: u16,
-    settle: u16,
-}
-
-impl Counted {
-    fn of(machine: &Machine) -> Self {
-        Self { extension: machine.extension_failures(), settle: machine.settle_failures() }
     }
 }

@@ -1,7 +1,8 @@
 //! Time passing in a set: which lease is driven, what it has to tell, and where it then belongs.
 
+use super::answers::Counted;
 use super::lane::Closed;
-use super::{Counted, Event, LeaseSet, SETTLE_PATIENCE};
+use super::{Event, LeaseSet, SETTLE_PATIENCE};
 use crate::call::{CallKind, LeaseKey};
 use crate::failure::Failure;
 use crate::lease::machine::Machine;

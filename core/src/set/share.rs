@@ -2,9 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::{Counted, Event, FailedCall, LeaseSet};
+use super::LeaseSet;
 use crate::call::{Ask, CallKind, Entries, Entry, LeaseKey};
-use crate::failure::Failure;
 use crate::lease::machine::Machine;
 use crate::lease::state::DueSettle;
 use crate::schedule::Taken;
@@ -216,62 +215,6 @@ impl<T> LeaseSet<T> {
         call.push(Entry { key: LeaseKey(key), ask, serial: sent.serial }, sent.answer_by);
         if self.policy.same_receive {
             call.receive = Some(machine.wall());
-        }
-    }
-
-    /// Applies an acknowledgement where it is of an ordinary extension; when the next is due then.
-    ///
-    /// In flight the lease was in no schedule, and waited for no call. Whoever asks schedules it.
-    #[inline]
-    pub(super) fn apply_ordinary(&mut self, entry: &Entry, now: Moment) -> Option<Moment> {
-        let key = entry.key;
-        let (lease, terms) = self.leases.compact(key.0)?;
-        let it = lease.extended(terms, entry.serial, now)?;
-        let (held_until, margin) = (self.clock.outer(it.held_until), it.was_held_until.since(now));
-        self.events.push_back(Event::Extended { key, held_until, attempt: 1, margin });
-        Some(it.middle)
-    }
-
-    /// Applies what became of an entry. `in_turn`: what was throttled goes again when it is its turn.
-    pub(super) fn apply(&mut self, entry: &Entry, outcome: Result<(), Failure>, in_turn: bool, now: Moment) {
-        let Some(mut machine) = self.leases.load(entry.key.0) else { return };
-        let before = Counted::of(&machine);
-        let margin = machine.held_until().since(now);
-        let counted = machine.answer(entry.serial, outcome, now);
-        if counted && in_turn && outcome == Err(Failure::Throttled) {
-            machine.again_in_turn(matches!(entry.ask, Ask::Extend { .. }), now);
-        }
-        match outcome {
-            Ok(()) if counted && matches!(entry.ask, Ask::Extend { .. }) => {
-                let held_until = self.clock.outer(machine.held_until());
-                let attempt = u32::from(before.extension).saturating_add(1);
-                self.events.push_back(Event::Extended { key: entry.key, held_until, attempt, margin });
-            }
-            Err(failure) => self.tell_failures(entry.key.0, &machine, before, failure),
-            Ok(()) => {}
-        }
-        self.put(entry.key.0, &machine, now);
-    }
-
-    /// Tells the failures that were counted since `before`.
-    pub(super) fn tell_failures(&mut self, key: Key, machine: &Machine, before: Counted, failure: Failure) {
-        let after = Counted::of(machine);
-        let over = machine.ended().is_some();
-        let settle = if machine.is_deleting() { FailedCall::Delete } else { FailedCall::Release };
-        for (call, failed, attempt, retry_at) in [
-            (
-                FailedCall::Extension,
-                after.extension != before.extension,
-                after.extension,
-                machine.extension_retry_at(),
-            ),
-            (settle, after.settle != before.settle, after.settle, machine.settle_retry_at()),
-        ] {
-            if failed {
-                let retry_at = retry_at.filter(|_| !over).map(|at| self.clock.outer(at));
-                let attempt = u32::from(attempt);
-                self.events.push_back(Event::Failed { key: LeaseKey(key), call, failure, attempt, retry_at });
-            }
         }
     }
 }
