@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use sqs_lease_core::{Moment, Received, Visibility};
+use sqs_lease_core::{Lease, Moment, Received, Visibility};
 
 use crate::keeper::Keeper;
 
@@ -34,7 +34,7 @@ impl Keeper {
     /// ```
     pub async fn receiving<F: Future>(&self, timeout: Visibility, call: F) -> (F::Output, Received) {
         let requested = self.now();
-        let mut watch = Watch::new(requested, timeout);
+        let mut watch = Watch::new(requested, self.guard(requested, timeout));
         let mut call = pin!(call);
         let mut sleep = self.sleep_until(requested + watch.step);
         let output = poll_fn(|cx| {
@@ -53,6 +53,13 @@ impl Keeper {
         // It never lies after `at`: the watch begins with it.
         (output, received.requested(requested).unwrap_or(received))
     }
+
+    /// What a lease with the keeper's policy would leave before its end. An extension shorter than the timeout makes it
+    /// smaller, and an answer that is late by more than it must be seen.
+    fn guard(&self, now: Moment, timeout: Visibility) -> Duration {
+        let lease = Lease::new(self.policy(), Received::new(now, timeout));
+        lease.end() - lease.held_until()
+    }
 }
 
 /// Sees whether the process stood still.
@@ -65,9 +72,8 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(now: Moment, timeout: Visibility) -> Self {
-        // The guard of a lease with no settings; an answer is late by half of it before that is seen.
-        let guard = (Duration::from_secs(u64::from(timeout.secs())) / 20).min(Duration::from_secs(1));
+    fn new(now: Moment, guard: Duration) -> Self {
+        // An answer is late by half of the guard before that is seen.
         Self { step: (guard / 4).max(Duration::from_millis(10)), last: now, gap: None }
     }
 
@@ -98,7 +104,7 @@ mod tests {
     }
 
     fn watch() -> Watch {
-        let watch = Watch::new(at(0), Visibility::new(30).unwrap());
+        let watch = Watch::new(at(0), Duration::from_secs(1));
         assert_eq!(watch.step, Duration::from_millis(250));
         watch
     }

@@ -162,6 +162,10 @@ impl Keeper {
         self.user.0.now()
     }
 
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.settings.policy
+    }
+
     /// Sleeps by the runtime's timer; it may wake early.
     pub(crate) fn sleep_until(&self, at: Moment) -> Sleep {
         (self.user.0.sleep)(at)

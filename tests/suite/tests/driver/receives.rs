@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sqs_lease_driver::{Keeper, Receipt, Runtime, Settings, StopReason};
+use sqs_lease_driver::{Keeper, Policy, Receipt, Runtime, Settings, StopReason};
 use sqs_lease_suite::modelled::ModelQueue;
 use sqs_lease_suite::scripted::at;
 use sqs_lease_suite::virtual_time::World;
@@ -56,4 +56,31 @@ fn an_answer_that_waited_for_the_machine_to_wake_counts_from_before() {
 fn an_answer_that_waited_for_longer_than_its_timeout_is_lost_from_the_start() {
     let (remaining, truth, ended) = remaining_after(seconds(60));
     assert_eq!((remaining, truth, ended), (Duration::ZERO, Duration::ZERO, Some(StopReason::Expired)));
+}
+
+/// An extension of 5 s leaves a guard of a quarter of a second; an answer that is late by more must be seen.
+#[test]
+fn a_small_guard_is_watched_more_closely() {
+    let mut world = World::new();
+    let time = world.time();
+    let queue = ModelQueue::new(time.clone(), "jobs", Duration::from_millis(10), &[]);
+    let settings = Settings::new().policy(Policy::new().extension(secs(5)).unwrap());
+    let keeper = Keeper::new(queue.clone(), time.clone(), settings);
+    queue.send("a job");
+    let sleeper = time.clone();
+    world.spawner().spawn(async move {
+        sleeper.sleep(Duration::from_millis(5_005)).await;
+        sleeper.suspend(Duration::from_millis(450));
+    });
+    world.run(async move {
+        let answered = at(5) + Duration::from_millis(10);
+        let call = async {
+            time.sleep_until(answered).await;
+            queue.receive_at(answered, 30).expect("a message")
+        };
+        let (message, received) = keeper.receiving(secs(30), call).await;
+        let delivery = keeper.hold(Receipt::new(message.receipt_handle.as_str(), received), ());
+        let truth = answered + seconds(30) - time.now();
+        assert!(delivery.remaining() <= truth, "{:?} of {truth:?}", delivery.remaining());
+    });
 }
