@@ -85,17 +85,17 @@ fn a_queue_that_counts_by_the_second_costs_up_to_a_second() {
 /// It was 12 calls a second for two minutes, and is as many as one likes again.
 #[test]
 fn a_limit_that_is_gone_is_forgotten() {
-    let mut scene = Scene::new(Duration::from_secs(60), millis(20));
+    let mut scene = Scene::new(Duration::from_mins(1), millis(20));
     scene.takes(saves(12, 12));
     scene.receive(12_000);
-    scene.run(scene.now + Duration::from_secs(120));
+    scene.run(scene.now + Duration::from_mins(2));
     assert!(scene.set.len() <= 12 * 10 * 60);
     scene.takes(Takes::All);
     // The others come back, and those that were kept stay.
-    scene.run(scene.now + Duration::from_secs(60));
+    scene.run(scene.now + Duration::from_mins(1));
     let lost = scene.stopped.len();
     scene.receive(12_000);
-    scene.run(scene.now + Duration::from_secs(300));
+    scene.run(scene.now + Duration::from_mins(5));
     assert_eq!(scene.stopped.len() - lost, 0);
 }
 
@@ -106,7 +106,7 @@ fn three_hundred_calls_a_second_keep_forty_five_thousand() {
         let mut scene = Scene::new(Duration::from_secs(30), millis(20));
         scene.takes(saves(calls, calls / 10));
         scene.receive(leases);
-        scene.run(scene.now + Duration::from_secs(300));
+        scene.run(scene.now + Duration::from_mins(5));
         assert_eq!(scene.stopped, []);
     }
 }
