@@ -24,6 +24,10 @@ pub(crate) async fn drive<Q: Queue, R: Runtime>(queue: Arc<Q>, runtime: Arc<R>, 
         loop {
             // One look at the clock for all of them: a call that is sent a little after it promises a little less.
             let now = shared.now();
+            // Before others go in their places: no more requests than the bounds allow, at any instant.
+            if soonest.any <= now {
+                soonest = end_overdue(&mut calls, now, |of| matches!(of, Of::Leases(_)));
+            }
             while let Some(Outgoing { carries, answer_by, of }) = shared.take_out(now, &mut log) {
                 soonest.note(answer_by, &of);
                 let call = Some(Box::pin(send(Arc::clone(&queue), carries)));
@@ -37,7 +41,8 @@ pub(crate) async fn drive<Q: Queue, R: Runtime>(queue: Arc<Q>, runtime: Arc<R>, 
             if calls.is_empty() {
                 soonest = Soonest::default();
             } else if soonest.any <= now {
-                soonest = end_overdue(&mut calls, now);
+                // The set does not know these: an answer that is there counts.
+                soonest = end_overdue(&mut calls, now, |_| true);
                 continue;
             }
             if answered {
@@ -105,13 +110,17 @@ impl<F: Future<Output = Reply>> Future for UnderWay<F> {
 /// Ends the calls whose answers are overdue, and looks for the one that will be next.
 ///
 /// It looks at all that are under way, hundreds at most, and only when one was not answered in time.
-fn end_overdue<F: Future<Output = Reply>>(calls: &mut FuturesUnordered<UnderWay<F>>, now: Moment) -> Soonest {
+fn end_overdue<F: Future<Output = Reply>>(
+    calls: &mut FuturesUnordered<UnderWay<F>>,
+    now: Moment,
+    which: impl Fn(&Of) -> bool,
+) -> Soonest {
     let mut soonest = Soonest::default();
     // What is put in anew is polled, and so those that were ended are noticed.
     *calls = std::mem::take(calls)
         .into_iter()
         .map(|mut it| {
-            if it.answer_by <= now {
+            if it.answer_by <= now && it.of.as_ref().is_some_and(&which) {
                 it.call = None;
             } else if let Some(of) = &it.of {
                 soonest.note(it.answer_by, of);

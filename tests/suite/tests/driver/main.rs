@@ -3,5 +3,6 @@
 mod engine;
 mod holds;
 mod receives;
+mod scarce;
 mod scene;
 mod settles;
