@@ -12,11 +12,14 @@ use crate::variants::{Ours, Variant as _};
 const TIMEOUT: u32 = 30;
 /// Receives at a time.
 const RECEIVERS: u32 = 8;
+/// A third of the timeout: also how long a trouble lasts.
 const LOOK: Duration = Duration::from_secs(10);
+/// Looks from one trouble to the next.
+const CALM: u32 = 6;
 
 /// Says so and fails where a delivery is lost, or the heap grows once all are held.
-pub(crate) fn run(leases: u32, seconds: u32) {
-    let server = Server::start(leases, TIMEOUT);
+pub(crate) fn run(leases: u32, seconds: u32, trouble: Option<&str>) {
+    let mut server = Server::start(leases, TIMEOUT);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(async {
         Heap::count();
@@ -62,8 +65,12 @@ pub(crate) fn run(leases: u32, seconds: u32) {
                 stats.change_entries as f64 / stats.change_calls as f64
             );
             assert_eq!(stats.lost(), 0, "none is lost");
+            if let Some(trouble) = trouble {
+                server.becomes(if look % CALM == 0 { trouble } else { "well" });
+            }
             // Calls in flight come and go; what is live between them must not grow.
-            if at.as_secs() > u64::from(TIMEOUT) {
+            let is_calm = trouble.is_none() || look % CALM != 1;
+            if is_calm && at.as_secs() > u64::from(TIMEOUT) {
                 let steady = *steady.get_or_insert(live);
                 highest = highest.max(live / steady);
             }

@@ -4,6 +4,8 @@
 //! cargo bench -p sqs-lease-tokio                                  # client CPU beside a task for each delivery
 //! cargo bench -p sqs-lease-tokio -- measure ours 12000 10 5       # one measure: leases, timeout, seconds
 //! cargo bench -p sqs-lease-tokio -- hold 120000 600               # leases, seconds: heap and losses as time passes
+//! cargo bench -p sqs-lease-tokio -- hold 120000 600 interrupted   # no answers for 10 s of each minute
+//! cargo bench -p sqs-lease-tokio -- hold 120000 600 throttled     # all is throttled for 10 s of each minute
 //! ```
 //!
 //! `cargo bench -p sqs-lease-suite` runs this too, and has its figures in its table.
@@ -49,8 +51,13 @@ fn main() {
             };
             println!("cpu ns per extension={nanos}");
         }
-        ["hold", leases, seconds] => hold::run(number(leases), number(seconds)),
-        _ => panic!("usage: [measure VARIANT LEASES TIMEOUT SECONDS | hold LEASES SECONDS]"),
+        ["hold", leases, seconds] => hold::run(number(leases), number(seconds), None),
+        ["hold", leases, seconds, trouble @ ("interrupted" | "throttled")] => {
+            hold::run(number(leases), number(seconds), Some(trouble));
+        }
+        _ => panic!(
+            "usage: [measure VARIANT LEASES TIMEOUT SECONDS | hold LEASES SECONDS [interrupted | throttled]]"
+        ),
     }
 }
 

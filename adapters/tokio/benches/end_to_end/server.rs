@@ -1,13 +1,13 @@
 //! The simulated SQS, in a process of its own.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 
-use sqs_lease_sim::Settings;
+use sqs_lease_sim::{Action, Fault, Settings};
 use sqs_lease_tokio::aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
 use sqs_lease_tokio::aws_sdk_sqs::{Client, Config};
 
-/// Serves a queue with so many messages until its input is closed.
+/// Serves a queue with so many messages until its input is closed; a line of it changes what becomes of extensions.
 pub(crate) fn serve(messages: u32, timeout: &str) {
     // Long runs: no record of what happens to each message.
     let settings = Settings::default().record(false);
@@ -17,7 +17,15 @@ pub(crate) fn serve(messages: u32, timeout: &str) {
         server.model(|model, now| model.send("leases", "work", now)).expect("sent");
     }
     println!("{} {url}", server.endpoint_url());
-    let _ = std::io::stdin().read(&mut [0]);
+    for line in std::io::stdin().lines().map_while(Result::ok) {
+        server.clear_faults();
+        let fault = match &*line {
+            "interrupted" => Fault::hang(),
+            "throttled" => Fault::throttle(),
+            _ => continue,
+        };
+        server.inject(fault.on(Action::ChangeMessageVisibilityBatch));
+    }
 }
 
 pub(crate) struct Server {
@@ -38,6 +46,12 @@ impl Server {
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
         let (endpoint_url, queue_url) = line.trim().split_once(' ').expect("two addresses");
         Self { endpoint_url: endpoint_url.to_owned(), queue_url: queue_url.to_owned(), child }
+    }
+
+    /// Changes what becomes of extensions: `interrupted`, no answer; `throttled`; else all is well.
+    pub(crate) fn becomes(&mut self, how: &str) {
+        let input = self.child.stdin.as_mut().expect("piped");
+        writeln!(input, "{how}").expect("the server is there");
     }
 
     pub(crate) fn queue_url(&self) -> &str {
