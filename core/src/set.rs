@@ -44,8 +44,8 @@ use store::Store;
 /// 3. puts that in ([`handle_answer`](Self::handle_answer), [`delete`](Self::delete), …) and begins again.
 ///
 /// Breaking the drain rule makes things late, never wrong. What a single lease decides is in
-/// [`Lease`](crate::Lease); the set adds how leases share calls: a call is made when some lease is due, never
-/// before, and room that is left in it is filled with leases whose middle is near
+/// [`Lease`](crate::Lease); the set adds how leases share calls: a call is made when some lease is due
+/// ([or nearly](SetPolicy::lead)), and room that is left in it is filled with leases whose middle is near
 /// ([`SetPolicy::coalesce`]).
 ///
 /// ```
@@ -244,7 +244,7 @@ impl<T> LeaseSet<T> {
     /// When the set is to be polled next; `None` where nothing is ever due.
     ///
     /// A moment that has passed means at once. It may come nearer with every input, so ask again after each.
-    /// Polling early does nothing; late makes the calls late.
+    /// Polling early is harmless; late makes the calls late.
     pub fn poll_timeout(&self) -> Option<Moment> {
         let seen = self.clock.peek(Moment::ORIGIN);
         [

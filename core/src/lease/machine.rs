@@ -1,7 +1,7 @@
 //! Every transition of one lease, on an internal clock that never runs backwards.
 //!
-//! [`Lease`](super::Lease) and [`LeaseSet`](crate::LeaseSet) both drive this machine: they keep the clock,
-//! name the calls, and hand out what the machine wants.
+//! [`Lease`](super::Lease) and [`LeaseSet`](crate::LeaseSet) both drive this machine: they keep the clock
+//! and hand out what the machine wants.
 
 use crate::action::{Ended, SettleError, StopReason};
 use crate::failure::Failure;
@@ -49,9 +49,17 @@ pub(crate) struct Machine {
     extensions: u32,
     extension_failures: u16,
     settle_failures: u16,
+    in_turn: InTurn,
     /// That a call was denied, and that the limit is near.
     denied: Warning,
     limit_near: Warning,
+}
+
+/// How many of the failures in a row had no pause of their own, and so lengthen none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct InTurn {
+    extension: u8,
+    settle: u8,
 }
 
 impl Machine {
@@ -70,6 +78,7 @@ impl Machine {
             settle: Settle::None,
             extensions: 0,
             extension_failures: 0,
+            in_turn: InTurn::default(),
             settle_failures: 0,
             denied: Warning::None,
             limit_near: Warning::None,
@@ -195,6 +204,7 @@ impl Machine {
         self.timeout = by;
         self.counted = counts;
         self.extension_failures = 0;
+        self.in_turn.extension = 0;
         self.renewal = if is_final {
             Renewal::Spent
         } else if by_hand {
@@ -233,6 +243,7 @@ impl Machine {
     }
 
     fn retry_extension(&self, failure: Failure, failures: u16, sent: Moment, now: Moment) -> Renewal {
+        let failures = failures.saturating_sub(self.in_turn.extension.into());
         self.retry(failure, failures, sent, now).map_or(Renewal::GivenUp, Renewal::Due)
     }
 
@@ -257,6 +268,7 @@ impl Machine {
             }
             Failure::Throttled | Failure::Denied => {}
         }
+        let failures = failures.saturating_sub(self.in_turn.settle.into());
         let retry = self.retry(failure, failures, call.sent, now);
         self.settle = retry.map_or(Settle::GivenUp(wish), |at| Settle::Due(wish, at));
         self.warn_denied_once(failure);
@@ -288,8 +300,14 @@ impl Machine {
     /// others wait for them, the set says who goes next.
     pub(crate) fn again_in_turn(&mut self, is_extension: bool, now: Moment) {
         match (is_extension, self.renewal, self.settle) {
-            (true, Renewal::Due(_) | Renewal::GivenUp, _) => self.renewal = Renewal::Due(now),
-            (false, _, Settle::Due(wish, _) | Settle::GivenUp(wish)) => self.settle = Settle::Due(wish, now),
+            (true, Renewal::Due(_) | Renewal::GivenUp, _) => {
+                self.renewal = Renewal::Due(now);
+                self.in_turn.extension = self.in_turn.extension.saturating_add(1);
+            }
+            (false, _, Settle::Due(wish, _) | Settle::GivenUp(wish)) => {
+                self.settle = Settle::Due(wish, now);
+                self.in_turn.settle = self.in_turn.settle.saturating_add(1);
+            }
             _ => {}
         }
     }

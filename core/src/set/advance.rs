@@ -163,7 +163,9 @@ impl<T> LeaseSet<T> {
             self.deletes.dequeue(slot);
         }
         if releases && !self.lingering.has(CallKind::ChangeVisibility, slot) {
-            self.changes.enqueue(slot, held_until.min(now.plus_nanos(SETTLE_PATIENCE)));
+            // Where calls are scarce a release can wait, as long as it is not lost for it: others may not.
+            let patience = if self.changes.is_paced() { u64::MAX } else { SETTLE_PATIENCE };
+            self.changes.enqueue(slot, held_until.min(now.plus_nanos(patience)));
         } else if extends {
             self.changes.enqueue(slot, held_until);
         } else {

@@ -17,16 +17,15 @@ impl<T> LeaseSet<T> {
         let now = self.clock.enter(now);
         let Some(open) = self.calls.remove(call.0) else { return };
         self.closing.remove(call.0.slot);
-        let mut how = Closed::Answered;
-        let in_turn = self.lane(open.kind).is_crowded();
+        let how = Closed::by(&answer, open.entries.len());
+        // Throttling of an entry alone is the message's own, and waits as the message's own.
+        let is_crowd = self.len() > Visibility::BATCH;
+        let in_turn = how == Closed::Throttled && is_crowd && self.lane(open.kind).is_crowded();
         // Those that are due at one moment again are scheduled together.
         let mut middle = Moment::ORIGIN;
         let mut extended = ([0; Visibility::BATCH], 0);
         for (index, entry) in open.entries.iter().enumerate() {
             let outcome = answer.of(index, open.entries.len());
-            if outcome == Err(Failure::Throttled) {
-                how = Closed::Throttled;
-            }
             let ordinary = outcome.ok().and_then(|()| self.apply_ordinary(entry, now));
             let Some(at) = ordinary else {
                 self.apply(entry, outcome, in_turn, now);

@@ -1,4 +1,6 @@
 use super::pace::Pace;
+use crate::call::Answer;
+use crate::failure::Failure;
 use crate::schedule::{Schedule, Taken};
 use crate::time::{Moment, NANOS_PER_SEC};
 use crate::visibility::Visibility;
@@ -28,9 +30,27 @@ pub(crate) struct Lane {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Closed {
     Answered,
+    /// As a whole.
     Throttled,
+    /// As a whole and for another reason: that says nothing of how many calls SQS takes.
+    Failed,
     /// Nobody answered.
     GivenUp,
+}
+
+impl Closed {
+    /// How a call of so many entries ended that was answered.
+    pub(crate) fn by(answer: &Answer<'_>, entries: usize) -> Self {
+        let mut how = Self::Throttled;
+        for index in 0..entries {
+            match answer.of(index, entries) {
+                Err(Failure::Throttled) => {}
+                Err(Failure::Transient | Failure::Denied) => how = Self::Failed,
+                Ok(()) | Err(Failure::Gone | Failure::Limit) => return Self::Answered,
+            }
+        }
+        how
+    }
 }
 
 /// Leases that cannot be saved wait behind all others: this much later than any real moment of theirs.
@@ -166,6 +186,11 @@ impl Lane {
         }
     }
 
+    /// Whether calls are kept apart.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.pace.is_some()
+    }
+
     /// Whether calls are kept apart and leases wait for them: then who goes next is the lane's to say.
     pub(crate) fn is_crowded(&self) -> bool {
         self.pace.is_some() && !self.ready.is_empty()
@@ -177,7 +202,7 @@ impl Lane {
         self.in_flight = self.in_flight.saturating_sub(1);
         let in_flight = u32::try_from(self.in_flight).unwrap_or(u32::MAX);
         let sent = now.minus_nanos(took);
-        if how != Closed::Throttled {
+        if how == Closed::Answered || how == Closed::GivenUp {
             self.times.record(took);
         }
         match (how, &mut self.pace) {
@@ -206,7 +231,7 @@ impl Lane {
                 }
             }
             (Closed::Answered, None) => self.trouble = self.trouble.saturating_sub(1),
-            (Closed::GivenUp, _) => {}
+            (Closed::Failed | Closed::GivenUp, _) => {}
         }
     }
 }

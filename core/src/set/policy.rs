@@ -64,7 +64,8 @@ impl SetPolicy {
     /// How much before a middle to wake; by default 0. For timers that tend to be late: with the step of the timer as
     /// lead, an extension goes a little before its middle rather than a little after.
     ///
-    /// It counts as far as the [`slack`](Self::slack) of the lease allows, and not where extensions are to be exact.
+    /// It is no more than the [`slack`](Self::slack), and does nothing for a lease of which it is more than a hundredth of
+    /// the span, nor where extensions are to be exact. Zero leaves it to the adapter: Tokio's takes 2 ms.
     #[must_use]
     pub const fn lead(self, lead: Duration) -> Self {
         Self { lead, ..self }

@@ -1,4 +1,4 @@
-//! How leases share calls: which entries a call takes, and what its answer does to each.
+//! How leases share calls: which entries a call takes.
 
 use alloc::vec::Vec;
 

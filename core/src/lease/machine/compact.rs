@@ -1,7 +1,7 @@
 //! A machine in a third of its room, as long as it keeps to the ordinary way.
 
 use super::look::{extension_serial, held_until, plan};
-use super::{Machine, answer_by};
+use super::{InTurn, Machine, answer_by};
 use crate::lease::state::{ExtensionInFlight, Plan, Renewal, Sent, SentExtension, Settle, Warning};
 use crate::policy::Guard;
 use crate::time::Moment;
@@ -175,6 +175,7 @@ impl Compact {
             settle: Settle::None,
             extensions,
             extension_failures: 0,
+            in_turn: InTurn::default(),
             settle_failures: 0,
             denied: Warning::None,
             limit_near: Warning::None,

@@ -8,6 +8,7 @@ mod bounds;
 mod late;
 mod lead;
 mod linger;
+mod paced;
 mod same_receive;
 mod sharing;
 

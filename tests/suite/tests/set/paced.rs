@@ -1,0 +1,115 @@
+//! Where calls are kept apart: who goes first, and what does not count as throttling.
+
+use std::time::Duration;
+
+use sqs_lease_core::{Answer, Call, CallKind, Event, Failure, SetPolicy, StopReason};
+
+use super::{Set, drain, insert, ms, visibility};
+
+/// Drives it with a queue that answers each call 20 ms later, until `until`.
+fn run(
+    set: &mut Set,
+    from: u64,
+    until: u64,
+    mut answer: impl FnMut(&Call, u64) -> Answer<'static>,
+) -> Vec<Event> {
+    let mut told = Vec::new();
+    let mut now = from;
+    while now < until {
+        let (events, calls) = drain(set, now);
+        told.extend(events);
+        for call in calls {
+            let answer = answer(&call, now);
+            set.handle_answer(call.id, answer, ms(now + 1));
+        }
+        now += 1;
+    }
+    told
+}
+
+/// A thousand releases could all wait; fifty extensions could not.
+#[test]
+fn releases_do_not_starve_extensions_where_calls_are_scarce() {
+    let mut set = Set::new(SetPolicy::new());
+    let kept: Vec<_> = (0..50).map(|_| insert(&mut set, 0, 120)).collect();
+    let released: Vec<_> = (0..1_000).map(|_| insert(&mut set, 20_000, 120)).collect();
+    // None for a long while, then ten calls a second, of which one is saved up.
+    let mut allowed = 112_000;
+    let mut takes = |_: &Call, now: u64| {
+        if now < allowed {
+            return Answer::Failed(Failure::Throttled);
+        }
+        allowed = now + 100;
+        Answer::Done
+    };
+    let mut told = run(&mut set, 60_000, 110_000, &mut takes);
+    for key in &released {
+        set.release(*key, visibility(0), ms(110_000)).unwrap();
+    }
+    told.extend(run(&mut set, 110_000, 139_000, &mut takes));
+    let lost = |keys: &[_]| {
+        let is_lost = |event: &&Event| matches!(event, Event::Stopped { key, ended } if keys.contains(key) && ended.reason != StopReason::Released);
+        told.iter().filter(is_lost).count()
+    };
+    assert_eq!(lost(&kept), 0, "extensions wait for releases");
+    assert_eq!(lost(&released), 0);
+}
+
+/// SQS may throttle one message of a call alone.
+#[test]
+fn an_entry_that_is_throttled_alone_slows_nobody_down() {
+    let mut set = Set::new(SetPolicy::new());
+    for _ in 0..400 {
+        insert(&mut set, 0, 30);
+    }
+    let mut gone = 0;
+    for round in 0..12 {
+        let now = 15_000 + round;
+        let calls = drain(&mut set, now).1;
+        gone += calls.len();
+        for call in calls {
+            let outcomes =
+                [Some(Ok(())); 9].into_iter().chain([Some(Err(Failure::Throttled))]).collect::<Vec<_>>();
+            set.handle_answer(call.id, Answer::Entries(&outcomes), ms(now));
+        }
+    }
+    assert_eq!(gone, 40, "all went at once");
+    assert_eq!(set.held_back(CallKind::ChangeVisibility), 0);
+    // Each such message waits as it would alone: two seconds.
+    assert_eq!(drain(&mut set, 16_999).1, []);
+    let again = drain(&mut set, 17_011).1;
+    assert_eq!(again.iter().map(|call| call.entries.len()).sum::<usize>(), 40);
+    assert_eq!(again.len(), 4, "and all go at once again");
+}
+
+/// What had no pause of its own lengthens none.
+#[test]
+fn a_failure_of_another_kind_waits_as_the_first_of_its_kind() {
+    let mut set = Set::new(SetPolicy::new());
+    for _ in 0..40 {
+        insert(&mut set, 0, 600);
+    }
+    // Everything is throttled for so long that each lease was tried several times.
+    let mut tries = 0_u64;
+    run(&mut set, 300_000, 420_000, |_, _| {
+        tries += 1;
+        Answer::Failed(Failure::Throttled)
+    });
+    assert!(tries > 40, "{tries}");
+    let mut broken = None;
+    let told = run(&mut set, 420_000, 430_000, |call, now| {
+        if broken.is_some() {
+            return Answer::Done;
+        }
+        broken = Some((call.entries[0].key, now));
+        Answer::Failed(Failure::Transient)
+    });
+    let (first, at) = broken.unwrap();
+    let retry_at = told.iter().find_map(|event| match event {
+        Event::Failed { key, failure: Failure::Transient, retry_at, .. } if *key == first => *retry_at,
+        _ => None,
+    });
+    let pause = retry_at.unwrap() - ms(at);
+    // Three failures were waited out before calls were kept apart.
+    assert!(pause <= Duration::from_millis(8_001), "{pause:?}");
+}
