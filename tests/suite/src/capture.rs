@@ -2,11 +2,11 @@
 
 use std::fmt::{Debug, Write};
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tracing::field::{Field, Visit};
 use tracing::instrument::WithSubscriber;
-use tracing::{Event, Level, Subscriber};
+use tracing::{Dispatch, Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
@@ -28,6 +28,7 @@ pub struct Line {
 impl Captured {
     /// Captures what this thread logs until the guard is dropped.
     pub fn here() -> (Self, tracing::subscriber::DefaultGuard) {
+        listen_everywhere();
         let captured = Self::default();
         let subscriber = tracing_subscriber::registry().with(captured.clone());
         (captured, tracing::subscriber::set_default(subscriber))
@@ -35,6 +36,7 @@ impl Captured {
 
     /// Captures what a future logs while it is polled, on whatever thread.
     pub fn watch<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
+        listen_everywhere();
         task.with_subscriber(tracing_subscriber::registry().with(self.clone()))
     }
 
@@ -49,6 +51,13 @@ impl Captured {
     pub fn lines(&self) -> Vec<Line> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// Has two subscribers there always. With one, `tracing` asks only that of the thread which comes to a place in the code
+/// first; where that thread has none, the place is silent for the others as well.
+fn listen_everywhere() {
+    static LISTENING: OnceLock<[Dispatch; 2]> = OnceLock::new();
+    LISTENING.get_or_init(|| [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry())));
 }
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Captured {
