@@ -211,22 +211,7 @@ impl Schedule {
     /// Takes out the first where its moment has come.
     #[inline]
     pub(crate) fn pop_due(&mut self, now: Moment) -> Option<Taken> {
-        let Node { at, turn, group: name } = *self.heap.first()?;
-        if at > now {
-            return None;
-        }
-        let group = self.groups.at_mut(name)?;
-        let slot = group.first;
-        // The first of a group has nobody before it: nothing to mend there.
-        let Link { after, .. } = self.links.remove(slot)?;
-        self.len = self.len.saturating_sub(1);
-        group.first = after;
-        group.len = group.len.saturating_sub(1);
-        match self.links.get_mut(after) {
-            Some(link) => link.before = NOWHERE,
-            None => self.end(name, 0),
-        }
-        Some(Taken { at, slot, turn })
+        self.pop_group_due(now, 1)?.iter().next()
     }
 
     /// Takes out the first and up to nine more of its group, where their moment has come, and at most `most`.
@@ -234,6 +219,7 @@ impl Schedule {
         let Node { at, turn, group: name } = *self.heap.first().filter(|node| node.at <= now)?;
         let group = self.groups.at_mut(name)?;
         let mut taken = TakenGroup { at, turn, slots: [NOWHERE; GROUP], len: 0 };
+        // The first of a group has nobody before it: nothing to mend there.
         for place in taken.slots.iter_mut().take(most) {
             let Some(Link { after, .. }) = self.links.remove(group.first) else { break };
             *place = core::mem::replace(&mut group.first, after);

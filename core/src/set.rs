@@ -370,8 +370,13 @@ impl<T> LeaseSet<T> {
         }
     }
 
+    /// Whether there are more leases than one call takes.
+    fn is_crowd(&self) -> bool {
+        self.len() > Visibility::BATCH
+    }
+
     fn closed(&mut self, kind: CallKind, sent: Moment, how: Closed, now: Moment) {
-        let is_crowd = self.len() > Visibility::BATCH;
+        let is_crowd = self.is_crowd();
         self.lane(kind).closed(now.nanos_since(sent), how, is_crowd, now);
     }
 

@@ -19,8 +19,7 @@ impl<T> LeaseSet<T> {
         self.closing.remove(call.0.slot);
         let how = Closed::by(&answer, open.entries.len());
         // Throttling of an entry alone is the message's own, and waits as the message's own.
-        let is_crowd = self.len() > Visibility::BATCH;
-        let in_turn = how == Closed::Throttled && is_crowd && self.lane(open.kind).is_crowded();
+        let in_turn = how == Closed::Throttled && self.is_crowd() && self.lane(open.kind).is_crowded();
         // Those that are due at one moment again are scheduled together.
         let mut middle = Moment::ORIGIN;
         let mut extended = ([0; Visibility::BATCH], 0);
