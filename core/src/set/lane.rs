@@ -289,6 +289,30 @@ mod tests {
     }
 
     #[test]
+    fn only_a_call_that_was_throttled_as_a_whole_says_that_there_are_too_many() {
+        let (ok, throttled) = (Some(Ok(())), Some(Err(Failure::Throttled)));
+        let (transient, gone) = (Some(Err(Failure::Transient)), Some(Err(Failure::Gone)));
+        for (outcomes, how) in [
+            ([throttled, throttled], Closed::Throttled),
+            ([ok, throttled], Closed::Answered),
+            ([throttled, gone], Closed::Answered),
+            ([transient, throttled], Closed::Failed),
+            ([transient, transient], Closed::Failed),
+        ] {
+            assert_eq!(Closed::by(&Answer::Entries(&outcomes), 2), how, "{outcomes:?}");
+        }
+        assert_eq!(Closed::by(&Answer::Failed(Failure::Throttled), 10), Closed::Throttled);
+    }
+
+    #[test]
+    fn a_call_that_failed_teaches_nothing() {
+        let mut lane = lane(8);
+        lane.sent(at(0));
+        lane.closed(1_000, Closed::Failed, true, at(1));
+        assert_eq!((lane.in_flight(), lane.times.median()), (0, None));
+    }
+
+    #[test]
     fn throttling_halves_and_time_brings_calls_back() {
         let mut lane = lane(8);
         for _ in 0..3 {

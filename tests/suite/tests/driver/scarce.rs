@@ -206,3 +206,37 @@ fn throttled_it_keeps_what_the_calls_allow_and_tells_each_loss_in_time() {
         assert_eq!(stats.lost_waiting.expired, stats.lost());
     });
 }
+
+/// Virtual time whose timers say that they are late.
+struct Late(VirtualTime);
+
+impl Runtime for Late {
+    fn now(&self) -> Moment {
+        self.0.now()
+    }
+
+    fn sleep_until(&self, at: Moment) -> impl Future<Output = ()> + Send + use<> {
+        self.0.sleep_until(at)
+    }
+
+    fn timer_step(&self) -> Duration {
+        Duration::from_millis(2)
+    }
+}
+
+#[test]
+fn where_timers_are_late_the_driver_wakes_so_much_before_the_middle() {
+    let mut world = World::new();
+    let queue = Scarce::new(world.time());
+    let keeper = Keeper::new(queue.clone(), Late(world.time()), Settings::new());
+    world.spawner().spawn(keeper.run());
+    let spawner = world.spawner();
+    world.run(async move {
+        let start = queue.1.now();
+        let _held = receive(10, &queue, &keeper, &spawner, &Told::default()).await;
+        queue.1.sleep(T / 2 + LATENCY).await;
+        // Received after half of the timeout, sent two milliseconds before the middle.
+        let sent = start + T - Duration::from_millis(2);
+        assert_eq!(queue.hidden_until(0), sent + LATENCY / 2 + T);
+    });
+}
