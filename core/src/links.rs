@@ -1,18 +1,10 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Where a slot stands in a [`Schedule`](crate::schedule::Schedule): in which group, and beside whom.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
-    pub(crate) group: u32,
-    pub(crate) before: u32,
-    pub(crate) after: u32,
-}
-
-/// No group, no slot.
+/// No slot, no place.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// The links of those slots that have one, in pages that are there only while one of their slots has.
+/// For each slot a number, in pages that are there only while one of their slots has one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     pages: Vec<Option<Box<Page>>>,
@@ -24,52 +16,50 @@ pub(crate) struct Links {
 #[derive(Clone, Debug)]
 struct Page {
     len: u32,
-    links: [Link; PAGE],
+    links: [u32; PAGE],
 }
 
 const PAGE: usize = 64;
 /// What leaves in one wake fits into so many pages, as a rule.
 const SPARE: usize = 16;
-const NONE: Link = Link { group: NOWHERE, before: NOWHERE, after: NOWHERE };
 
 impl Links {
+    /// The number of a slot; [`NOWHERE`] where it has none.
     #[inline]
-    pub(crate) fn get(&self, slot: u32) -> Option<Link> {
-        let page = self.pages.get(slot as usize / PAGE)?.as_ref()?;
-        page.links.get(slot as usize % PAGE).filter(|link| link.group != NOWHERE).copied()
+    pub(crate) fn get(&self, slot: u32) -> u32 {
+        let Some(Some(page)) = self.pages.get(slot as usize / PAGE) else { return NOWHERE };
+        page.links.get(slot as usize % PAGE).copied().unwrap_or(NOWHERE)
     }
 
-    /// The link of a slot that has one.
+    /// Gives a slot a number that is not [`NOWHERE`].
     #[inline]
-    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut Link> {
-        let page = self.pages.get_mut(slot as usize / PAGE)?.as_mut()?;
-        page.links.get_mut(slot as usize % PAGE).filter(|link| link.group != NOWHERE)
-    }
-
-    /// Gives a link to a slot that has none.
-    #[inline]
-    pub(crate) fn insert(&mut self, slot: u32, link: Link) {
+    pub(crate) fn set(&mut self, slot: u32, link: u32) {
         let number = slot as usize / PAGE;
         if !matches!(self.pages.get(number), Some(Some(_))) {
             self.begin(number);
         }
         let Some(Some(page)) = self.pages.get_mut(number) else { return };
         if let Some(it) = page.links.get_mut(slot as usize % PAGE) {
+            if *it == NOWHERE {
+                page.len = page.len.saturating_add(1);
+            }
             *it = link;
-            page.len = page.len.saturating_add(1);
         }
     }
 
+    /// Takes its number from a slot.
     #[inline]
-    pub(crate) fn remove(&mut self, slot: u32) -> Option<Link> {
-        let page = self.pages.get_mut(slot as usize / PAGE)?.as_mut()?;
-        let it = page.links.get_mut(slot as usize % PAGE).filter(|link| link.group != NOWHERE)?;
-        let link = core::mem::replace(it, NONE);
-        page.len = page.len.saturating_sub(1);
-        if page.len == 0 {
-            self.end(slot as usize / PAGE);
+    pub(crate) fn remove(&mut self, slot: u32) -> u32 {
+        let Some(Some(page)) = self.pages.get_mut(slot as usize / PAGE) else { return NOWHERE };
+        let Some(it) = page.links.get_mut(slot as usize % PAGE) else { return NOWHERE };
+        let link = core::mem::replace(it, NOWHERE);
+        if link != NOWHERE {
+            page.len = page.len.saturating_sub(1);
+            if page.len == 0 {
+                self.end(slot as usize / PAGE);
+            }
         }
-        Some(link)
+        link
     }
 
     #[cold]
@@ -77,7 +67,7 @@ impl Links {
         if self.pages.len() <= number {
             self.pages.resize_with(number.saturating_add(1), || None);
         }
-        let page = self.spare.pop().unwrap_or_else(|| Box::new(Page { len: 0, links: [NONE; PAGE] }));
+        let page = self.spare.pop().unwrap_or_else(|| Box::new(Page { len: 0, links: [NOWHERE; PAGE] }));
         if let Some(place) = self.pages.get_mut(number) {
             *place = Some(page);
         }
@@ -89,5 +79,10 @@ impl Links {
         if self.spare.len() < SPARE {
             self.spare.extend(page);
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn pages(&self) -> usize {
+        self.pages.iter().flatten().count()
     }
 }

@@ -52,39 +52,78 @@ fn memory_is_given_back() {
         schedule.remove(slot);
     }
     assert!(schedule.heap.capacity() <= SMALL, "{}", schedule.heap.capacity());
-    assert_eq!(schedule.groups.len(), 0);
+    assert_eq!((schedule.groups.len(), schedule.links.pages()), (0, 0));
 }
 
-/// Against a map that is searched, over many operations from a small generator of its own.
+/// Against a map, over many operations from a small generator of its own: moments and order, whatever goes together.
 #[test]
-fn agrees_with_a_searched_map() {
+fn agrees_with_a_sorted_map() {
     let mut schedule = Schedule::default();
+    // By moment and turn, and back.
     let mut map = BTreeMap::new();
+    let mut keys: BTreeMap<u32, (Moment, u32)> = BTreeMap::new();
+    let mut turns = 0..;
     let mut state = 1_u64;
     let mut random = |below: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
+        usize::try_from((state >> 33) % below).unwrap()
     };
-    for _ in 0..20_000 {
+    for round in 0..60_000 {
+        // Now many moments, now few.
+        let moments = if round / 5_000 % 2 == 0 { 60 } else { 4 };
         let slot = u32::try_from(random(200)).unwrap();
-        match random(4) {
+        match random(6) {
             0 | 1 => {
-                let moment = at(random(50));
+                let moment = at(random(moments) as u64);
                 schedule.set(slot, moment);
-                map.insert(slot, moment);
+                if keys.get(&slot).is_none_or(|key| key.0 != moment) {
+                    keys.insert(slot, (moment, turns.next().unwrap())).map(|key| map.remove(&key));
+                    map.insert(keys[&slot], slot);
+                }
             }
-            2 => assert_eq!(schedule.remove(slot), map.remove(&slot).is_some()),
+            2 => {
+                let absent = (slot..200).filter(|slot| !keys.contains_key(slot));
+                let absent: Vec<u32> = absent.take(random(13)).collect();
+                let moment = at(random(moments) as u64);
+                schedule.push_all(&absent, moment);
+                for slot in absent {
+                    keys.insert(slot, (moment, turns.next().unwrap()));
+                    map.insert(keys[&slot], slot);
+                }
+            }
+            3 => {
+                let key = keys.remove(&slot);
+                assert_eq!(schedule.remove(slot), key.is_some());
+                key.map(|key| map.remove(&key));
+            }
             _ => {
-                let first = schedule.pop();
-                assert_eq!(first.map(|node| node.at), map.values().min().copied());
-                if let Some(node) = first {
-                    assert_eq!(map.remove(&node.slot), Some(node.at));
+                // Some are taken out one after the other, alone or together, and the last of them put back.
+                let mut taken = Vec::new();
+                for _ in 0..random(4) {
+                    let most = random(10) + 1;
+                    let first = schedule.first_at();
+                    assert_eq!(first, map.keys().next().map(|key| key.0));
+                    let Some(group) = schedule.pop_group_due(at(30), most) else {
+                        assert!(first.is_none_or(|first| first > at(30)));
+                        break;
+                    };
+                    assert!((1..=most).contains(&group.iter().count()));
+                    for it in group.iter() {
+                        let (key, slot) = map.pop_first().unwrap();
+                        assert_eq!((it.slot, it.at), (slot, key.0));
+                        keys.remove(&slot);
+                        taken.push((it, key));
+                    }
+                }
+                for (it, key) in taken.drain(random(taken.len() as u64 + 1)..).rev() {
+                    schedule.put_back(it);
+                    keys.insert(it.slot, key);
+                    map.insert(key, it.slot);
                 }
             }
         }
         assert_eq!(schedule.len(), map.len());
-        let due = map.values().filter(|moment| **moment <= at(25)).count();
-        assert_eq!(schedule.due(at(25), usize::MAX), due);
-        assert_eq!(schedule.at(slot), map.get(&slot).copied());
+        assert_eq!(schedule.due(at(25), usize::MAX), map.range(..(at(26), 0)).count());
+        assert_eq!(schedule.at(slot), keys.get(&slot).map(|key| key.0));
     }
 }
