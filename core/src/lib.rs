@@ -139,7 +139,7 @@ pub use call::{Answer, Ask, Call, CallId, CallKind, Entries, Entry, LeaseKey};
 pub use failure::{Failure, Scope};
 pub use lease::Lease;
 pub use policy::{Policy, PolicyError, Received};
-pub use set::{Event, FailedCall, LeaseSet, SetPolicy, SetPolicyError};
+pub use set::{Acknowledged, Event, FailedCall, LeaseSet, SetPolicy, SetPolicyError};
 pub use time::Moment;
 pub use view::LeaseView;
 pub use visibility::{Visibility, VisibilityError};

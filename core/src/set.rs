@@ -23,7 +23,7 @@ mod policy;
 mod share;
 mod store;
 
-pub use event::{Event, FailedCall};
+pub use event::{Acknowledged, Event, FailedCall};
 pub use policy::{SetPolicy, SetPolicyError};
 
 use denials::Denials;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atomic_waker::AtomicWaker;
 use event_listener::Event;
-use sqs_lease_core::{Call, CallId, CallKind, LeaseKey, LeaseSet, Moment, SetPolicy};
+use sqs_lease_core::{Acknowledged, Call, CallId, CallKind, LeaseKey, LeaseSet, Moment, SetPolicy};
 
 use crate::engine::Engine;
 use crate::late::Late;
@@ -153,9 +153,19 @@ impl Shared {
         match of {
             Of::Leases(call) => {
                 let mut outcomes = [None; BATCH];
+                let answer = reply.answer(&mut outcomes);
                 let mut state = self.lock();
-                log.note_codes(state.set.entries(call), reply);
-                state.set.handle_answer(call, reply.answer(&mut outcomes), now);
+                let State { set, stats, .. } = &mut *state;
+                log.note_codes(set.entries(call), reply);
+                if log.wants_debug {
+                    set.handle_answer(call, answer, now);
+                } else {
+                    // Nearly all there is to tell are extensions, and nearly nobody wants to read of them.
+                    let count = |those: Acknowledged<'_>| {
+                        stats.extended(those.entries.len() as u64, 1, those.margin);
+                    };
+                    set.handle_answer_with(call, answer, count, now);
+                }
             }
             Of::Late(deletes) => {
                 self.lock().late_in_flight -= 1;
@@ -200,8 +210,7 @@ impl State {
         loop {
             while let Some(event) = self.set.poll_event(now) {
                 if let sqs_lease_core::Event::Extended { attempt, margin, .. } = event {
-                    self.stats.extended(attempt, margin);
-                    // Nearly all are these, and nearly nobody wants to read of them.
+                    self.stats.extended(1, attempt, margin);
                     if !log.wants_debug {
                         continue;
                     }

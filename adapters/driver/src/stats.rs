@@ -122,19 +122,20 @@ impl Margins {
         Self::BOUNDS.into_iter().map(Some).chain([None]).zip(self.0)
     }
 
-    fn add(&mut self, margin: Duration) {
+    fn add(&mut self, count: u64, margin: Duration) {
         let index = Self::BOUNDS.partition_point(|bound| *bound < margin);
-        self.0[index] += 1;
+        self.0[index] += count;
     }
 }
 
 impl Stats {
-    pub(crate) fn extended(&mut self, attempt: u32, margin: Duration) {
-        self.extensions += 1;
+    /// Counts extensions that were acknowledged at that try.
+    pub(crate) fn extended(&mut self, count: u64, attempt: u32, margin: Duration) {
+        self.extensions += count;
         let index =
             usize::try_from(attempt).unwrap_or(usize::MAX).clamp(1, self.attempts_per_extension.len());
-        self.attempts_per_extension[index - 1] += 1;
-        self.margin.add(margin);
+        self.attempts_per_extension[index - 1] += count;
+        self.margin.add(count, margin);
     }
 
     pub(crate) fn called(&mut self, kind: CallKind, entries: usize) {

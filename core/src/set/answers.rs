@@ -1,10 +1,13 @@
 //! What the answer of a call does to each of its leases.
 
+use alloc::collections::VecDeque;
+
 use super::lane::Closed;
-use super::{Event, FailedCall, LeaseSet};
+use super::{Acknowledged, Event, FailedCall, LeaseSet};
 use crate::call::{Answer, Ask, CallId, Entry, LeaseKey};
 use crate::failure::Failure;
 use crate::lease::machine::Machine;
+use crate::lease::machine::compact::Extended;
 use crate::slots::Key;
 use crate::time::Moment;
 use crate::visibility::Visibility;
@@ -14,46 +17,115 @@ impl<T> LeaseSet<T> {
     ///
     /// A call that was given up, or an entry whose lease has ended or given this try up, changes nothing.
     pub fn handle_answer(&mut self, call: CallId, answer: Answer<'_>, now: Moment) {
+        let each = |events: &mut VecDeque<Event>,
+                    Acknowledged { entries, held_until, margin }: Acknowledged<'_>| {
+            let attempt = 1;
+            events.extend(entries.iter().map(|entry| {
+                let key = entry.key;
+                Event::Extended { key, held_until, attempt, margin }
+            }));
+        };
+        self.answered(call, answer, each, now);
+    }
+
+    /// The same, but of ordinary extensions that were acknowledged it tells at once and together, instead of by an
+    /// [`Event::Extended`] for each.
+    ///
+    /// For owners who only count them: events cost about a twelfth of what an extension costs. Those acknowledged after
+    /// a failed try, or by the last extension, are events as ever.
+    ///
+    /// ```
+    /// use sqs_lease_core::{Answer, LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+    ///
+    /// let at = Moment::from_secs;
+    /// let mut set = LeaseSet::new(SetPolicy::new());
+    /// for handle in ["handle a", "handle b"] {
+    ///     set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), handle, at(0));
+    /// }
+    /// let call = set.poll_call(at(15)).expect("two extensions are due");
+    /// let mut extended = 0;
+    /// set.handle_answer_with(call.id, Answer::Done, |those| extended += those.entries.len(), at(16));
+    /// assert_eq!(extended, 2);
+    /// assert_eq!(set.poll_event(at(16)), None);
+    /// # Ok::<(), sqs_lease_core::VisibilityError>(())
+    /// ```
+    pub fn handle_answer_with(
+        &mut self,
+        call: CallId,
+        answer: Answer<'_>,
+        mut extended: impl FnMut(Acknowledged<'_>),
+        now: Moment,
+    ) {
+        self.answered(call, answer, |_, those| extended(those), now);
+    }
+
+    #[inline]
+    fn answered(
+        &mut self,
+        call: CallId,
+        answer: Answer<'_>,
+        mut extended: impl FnMut(&mut VecDeque<Event>, Acknowledged<'_>),
+        now: Moment,
+    ) {
         let now = self.clock.enter(now);
         let Some(open) = self.calls.remove(call.0) else { return };
         self.closing.remove(call.0.slot);
-        let how = Closed::by(&answer, open.entries.len());
+        let entries = &*open.entries;
+        let how = Closed::by(&answer, entries.len());
         // Throttling of an entry alone is the message's own, and waits as the message's own.
         let in_turn = how == Closed::Throttled && self.is_crowd() && self.lane(open.kind).is_crowded();
-        // Those that are due at one moment again are scheduled together.
-        let mut middle = Moment::ORIGIN;
-        let mut extended = ([0; Visibility::BATCH], 0);
-        for (index, entry) in open.entries.iter().enumerate() {
-            let outcome = answer.of(index, open.entries.len());
-            let ordinary = outcome.ok().and_then(|()| self.apply_ordinary(entry, now));
-            let Some(at) = ordinary else {
-                self.apply(entry, outcome, in_turn, now);
-                continue;
-            };
-            if at != middle {
-                self.middles.push_all(extended.0.get(..extended.1).unwrap_or_default(), middle);
-                (middle, extended.1) = (at, 0);
-            }
-            if let Some(place) = extended.0.get_mut(extended.1) {
-                *place = entry.key.0.slot;
-                extended.1 = extended.1.saturating_add(1);
+        let mut rest = 0;
+        while let Some(entry) = entries.get(rest) {
+            let (slots, count, it) = self.apply_alike(&answer, entries, rest, now);
+            if let Some(it) = it {
+                let those = entries.get(rest..rest.saturating_add(count)).unwrap_or_default();
+                let (held_until, margin) = (self.clock.outer(it.held_until), it.was_held_until.since(now));
+                extended(&mut self.events, Acknowledged { entries: those, held_until, margin });
+                // They are due at one moment again.
+                self.middles.push_all(slots.get(..count).unwrap_or_default(), it.middle);
+                rest = rest.saturating_add(count);
+            } else {
+                self.apply(entry, answer.of(rest, entries.len()), in_turn, now);
+                rest = rest.saturating_add(1);
             }
         }
-        self.middles.push_all(extended.0.get(..extended.1).unwrap_or_default(), middle);
         self.closed(open.kind, open.sent, how, now);
     }
 
-    /// Applies an acknowledgement where it is of an ordinary extension; when the next is due then.
+    /// Applies acknowledgements of ordinary extensions from one entry on, as long as they do the same: to which slots
+    /// of how many entries, and what.
     ///
-    /// In flight the lease was in no schedule, and waited for no call. Whoever asks schedules it.
+    /// In flight these leases were in no schedule, and waited for no call. Whoever asks schedules them.
     #[inline]
-    pub(super) fn apply_ordinary(&mut self, entry: &Entry, now: Moment) -> Option<Moment> {
-        let key = entry.key;
-        let (lease, terms) = self.leases.compact(key.0)?;
-        let it = lease.extended(terms, entry.serial, now)?;
-        let (held_until, margin) = (self.clock.outer(it.held_until), it.was_held_until.since(now));
-        self.events.push_back(Event::Extended { key, held_until, attempt: 1, margin });
-        Some(it.middle)
+    fn apply_alike(
+        &mut self,
+        answer: &Answer<'_>,
+        entries: &[Entry],
+        from: usize,
+        now: Moment,
+    ) -> ([u32; Visibility::BATCH], usize, Option<Extended>) {
+        let mut slots = [0; Visibility::BATCH];
+        let (mut count, mut all) = (0_usize, None);
+        let all_are_done = matches!(answer, Answer::Done);
+        while let Some(entry) = entries.get(from.saturating_add(count)) {
+            if !all_are_done && answer.of(from.saturating_add(count), entries.len()).is_err() {
+                break;
+            }
+            let Some((lease, terms)) = self.leases.compact(entry.key.0) else { break };
+            if count == 0 {
+                all = terms.of(lease).and_then(|terms| lease.acknowledged(terms, now));
+            }
+            let Some(it) = all.as_ref().filter(|it| count == 0 || lease.is_extended_as(it)) else { break };
+            let own = *lease;
+            if !lease.extended(it, || terms.of(&own), entry.serial, now) {
+                break;
+            }
+            if let Some(place) = slots.get_mut(count) {
+                *place = entry.key.0.slot;
+            }
+            count = count.saturating_add(1);
+        }
+        (slots, count, all.filter(|_| count > 0))
     }
 
     /// Applies what became of an entry. `in_turn`: what was throttled goes again when it is its turn.

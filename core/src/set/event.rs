@@ -1,7 +1,7 @@
 use core::time::Duration;
 
 use crate::action::Ended;
-use crate::call::{Ask, LeaseKey};
+use crate::call::{Ask, Entry, LeaseKey};
 use crate::failure::Failure;
 use crate::time::Moment;
 
@@ -67,6 +67,33 @@ pub enum Event {
         /// How and when.
         ended: Ended,
     },
+}
+
+/// Extensions that were acknowledged at the first try, by one answer and with the same outcome: what
+/// [`LeaseSet::handle_answer_with`](super::LeaseSet::handle_answer_with) tells of.
+///
+/// ```
+/// use sqs_lease_core::{Acknowledged, Answer, LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
+///
+/// let at = Moment::from_secs;
+/// let mut set = LeaseSet::new(SetPolicy::new());
+/// set.insert(&Policy::new(), Received::new(at(0), Visibility::new(30)?), "receipt handle", at(0));
+/// let call = set.poll_call(at(15)).expect("an extension is due");
+/// let tell = |Acknowledged { entries, held_until, margin, .. }: Acknowledged<'_>| {
+///     assert_eq!((entries.len(), held_until, margin), (1, at(44), at(29) - at(16)));
+/// };
+/// set.handle_answer_with(call.id, Answer::Done, tell, at(16));
+/// # Ok::<(), sqs_lease_core::VisibilityError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Acknowledged<'a> {
+    /// Whose, and what was asked.
+    pub entries: &'a [Entry],
+    /// Until when their leases are held now.
+    pub held_until: Moment,
+    /// How long they were still held when the acknowledgement came.
+    pub margin: Duration,
 }
 
 /// Which call of a lease failed.

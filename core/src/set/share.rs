@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::LeaseSet;
 use crate::call::{Ask, CallKind, Entries, Entry, LeaseKey};
 use crate::lease::machine::Machine;
+use crate::lease::machine::compact::Extending;
 use crate::lease::state::DueSettle;
 use crate::schedule::Taken;
 use crate::slots::Key;
@@ -145,12 +146,13 @@ impl<T> LeaseSet<T> {
             // One alone where it decides how near the others have to be.
             let most = if begins && reach > now { 1 } else { call.entries.room() };
             let Some(group) = self.middles.pop_group_due(reach, most) else { break };
+            let ahead = group.at().nanos_since(now);
+            let mut last = None;
             for taken in group.iter() {
-                let ahead = taken.at.nanos_since(now);
                 let is_near = |span: u64, timeout: Visibility| {
                     ahead <= slack.min(span / 100) || !begins && ahead <= timeout.nanos() / 100 * percent
                 };
-                if !self.draw(taken, call, is_near, now) {
+                if !self.draw(taken, call, is_near, &mut last, now) {
                     passed_over.push(taken);
                 }
             }
@@ -161,25 +163,36 @@ impl<T> LeaseSet<T> {
     }
 
     /// Lets a lease that waits for its middle share the call; whether it does, or has to do something else now.
+    ///
+    /// `last`: the extension of one that was scheduled for the same moment, and taken.
     #[inline]
     fn draw(
         &mut self,
         taken: Taken,
         call: &mut Filling,
         is_near: impl Fn(u64, Visibility) -> bool,
+        last: &mut Option<Extending>,
         now: Moment,
     ) -> bool {
         if let Some((key, lease, terms)) = self.leases.compact_at(taken.slot) {
-            let wall = lease.wall(terms);
-            if is_near(lease.span(), lease.timeout()) && call.receive.is_none_or(|its| its == wall) {
-                if let Some(it) = lease.extend(terms, now) {
-                    let ask = Ask::Extend { by: it.by, is_final: it.is_final, warns: it.warns };
-                    call.push(Entry { key: LeaseKey(key), ask, serial: it.sent.serial }, it.sent.answer_by);
-                    if self.policy.same_receive {
+            if !last.as_ref().is_some_and(|it| lease.extends_as(it)) {
+                *last = terms.of(lease).and_then(|terms| {
+                    let wall = lease.wall(terms);
+                    let fits =
+                        is_near(lease.span(), lease.timeout()) && call.receive.is_none_or(|its| its == wall);
+                    let it = if fits { lease.extending(terms, now) } else { None };
+                    if it.is_some() && self.policy.same_receive {
                         call.receive = Some(wall);
                     }
-                    return true;
-                }
+                    it
+                });
+            }
+            if let Some(it) = last {
+                let own = *lease;
+                let serial = lease.extend(it, || terms.of(&own), now);
+                let ask = Ask::Extend { by: it.by, is_final: false, warns: false };
+                call.push(Entry { key: LeaseKey(key), ask, serial }, it.answer_by);
+                return true;
             }
         }
         let Some(key) = self.leases.key(taken.slot) else { return true };

@@ -34,6 +34,17 @@ struct Shared {
     leases: u32,
 }
 
+/// The terms that leases share.
+#[derive(Clone, Copy)]
+pub(super) struct AllTerms<'a>(&'a [Shared]);
+
+impl AllTerms<'_> {
+    #[inline]
+    pub(super) fn of(self, compact: &Compact) -> Option<Terms> {
+        self.0.get(usize::from(compact.terms())).map(|it| it.terms)
+    }
+}
+
 /// Leases of more policies than this at once are kept aside.
 const MOST_TERMS: usize = 16;
 
@@ -90,21 +101,19 @@ impl<T> Store<T> {
         }
     }
 
-    /// The lease in a slot where it is compact, whichever it is.
+    /// The lease in a slot where it is compact, whichever it is, and the terms there are.
     #[inline]
-    pub(super) fn compact_at(&mut self, slot: u32) -> Option<(Key, &mut Compact, Terms)> {
+    pub(super) fn compact_at(&mut self, slot: u32) -> Option<(Key, &mut Compact, AllTerms<'_>)> {
         let (key, held) = self.leases.entry_mut(slot)?;
         let State::Compact(compact) = &mut held.state else { return None };
-        let terms = self.terms.get(usize::from(compact.terms()))?.terms;
-        Some((key, compact, terms))
+        Some((key, compact, AllTerms(&self.terms)))
     }
 
-    /// A lease, where it is compact.
+    /// A lease, where it is compact, and the terms there are.
     #[inline]
-    pub(super) fn compact(&mut self, key: Key) -> Option<(&mut Compact, Terms)> {
+    pub(super) fn compact(&mut self, key: Key) -> Option<(&mut Compact, AllTerms<'_>)> {
         let State::Compact(compact) = &mut self.leases.get_mut(key)?.state else { return None };
-        let terms = self.terms.get(usize::from(compact.terms()))?.terms;
-        Some((compact, terms))
+        Some((compact, AllTerms(&self.terms)))
     }
 
     /// Puts back what [`load`](Self::load) gave, changed.

@@ -2,7 +2,7 @@
 
 use super::look::{extension_serial, held_until, plan};
 use super::{InTurn, Machine, answer_by};
-use crate::lease::state::{ExtensionInFlight, Plan, Renewal, Sent, SentExtension, Settle, Warning};
+use crate::lease::state::{ExtensionInFlight, Plan, Renewal, Sent, Settle, Warning};
 use crate::policy::Guard;
 use crate::time::Moment;
 use crate::visibility::Visibility;
@@ -24,6 +24,18 @@ pub(crate) struct Compact {
     counted: Visibility,
     terms: u8,
     state: State,
+}
+
+/// All that decides what an extension of a compact lease is, and what its acknowledgement does.
+///
+/// Leases that were received and extended together have it in common: what is worked out for one holds for the next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Common {
+    end: Moment,
+    limit: Moment,
+    sent: Moment,
+    /// The rest, in one number: it is compared for each extension.
+    rest: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +85,19 @@ impl Machine {
     }
 }
 
-/// An ordinary extension that was acknowledged.
+/// An ordinary extension to send, and of which leases it is the same at that instant.
+#[derive(Clone, Copy)]
+pub(crate) struct Extending {
+    of: Common,
+    pub(crate) by: Visibility,
+    pub(crate) answer_by: Moment,
+}
+
+/// An ordinary extension that was acknowledged, and of which leases it is the same at that instant.
+#[derive(Clone, Copy)]
 pub(crate) struct Extended {
+    of: Common,
+    end: Moment,
     pub(crate) held_until: Moment,
     /// Until when it was held before.
     pub(crate) was_held_until: Moment,
@@ -85,38 +108,89 @@ pub(crate) struct Extended {
 /// The two steps that nearly all leases take nearly always, without expanding them. What they do is the machine's to
 /// say: where there is any doubt they do nothing, and debug builds compare.
 impl Compact {
-    /// Sends the extension, where it is due or may go early, and is an ordinary one.
+    /// What the extension would be, where it is due or may go early, and is an ordinary one.
     #[inline]
-    pub(crate) fn extend(&mut self, terms: Terms, now: Moment) -> Option<SentExtension> {
+    pub(crate) fn extending(&self, terms: Terms, now: Moment) -> Option<Extending> {
         let held_until = self.held_until(terms);
         if self.state != State::Resting || now >= held_until {
             return None;
         }
         let Plan::Extend(by) = plan(self.end, self.limit, self.extension, now) else { return None };
-        let before = *self;
-        (self.sent, self.extensions, self.state) = (now, self.extensions.wrapping_add(1), State::InFlight);
-        let sent = Sent { serial: self.serial(), answer_by: answer_by(held_until, now) };
-        debug_assert!(before.expands_to(self, terms, |machine| {
-            let its = machine.take_extension(now);
-            its.is_some_and(|its| (its.sent, its.by, its.is_final, its.warns) == (sent, by, false, false))
-        }));
-        Some(SentExtension { sent, by, is_final: false, warns: false })
+        Some(Extending { of: self.common(), by, answer_by: answer_by(held_until, now) })
     }
 
-    /// Takes the acknowledgement of the extension in flight, where it is this one and comes in time.
+    /// Whether that is the extension of this lease as well.
     #[inline]
-    pub(crate) fn extended(&mut self, terms: Terms, serial: u32, now: Moment) -> Option<Extended> {
+    pub(crate) fn extends_as(&self, it: &Extending) -> bool {
+        self.common() == it.of
+    }
+
+    /// Sends the extension that was worked out; its serial.
+    #[inline]
+    pub(crate) fn extend(&mut self, it: &Extending, terms: impl Fn() -> Option<Terms>, now: Moment) -> u32 {
+        let before = *self;
+        (self.sent, self.extensions, self.state) = (now, self.extensions.wrapping_add(1), State::InFlight);
+        let serial = self.serial();
+        debug_assert!(terms().is_some_and(|terms| before.expands_to(self, terms, |machine| {
+            let its = machine.take_extension(now);
+            let sent = Sent { serial, answer_by: it.answer_by };
+            its.is_some_and(|its| (its.sent, its.by, its.is_final, its.warns) == (sent, it.by, false, false))
+        })));
+        serial
+    }
+
+    /// What the acknowledgement of the extension in flight does, where it comes in time.
+    #[inline]
+    pub(crate) fn acknowledged(&self, terms: Terms, now: Moment) -> Option<Extended> {
         let was_held_until = self.held_until(terms);
-        if self.state != State::InFlight || self.serial() != serial || now > was_held_until {
+        if self.state != State::InFlight || now > was_held_until {
             return None;
         }
+        let end = self.sent.plus_nanos(self.extension.nanos());
+        let span = self.extension.nanos();
+        Some(Extended {
+            of: self.common(),
+            end,
+            held_until: held_until(end, self.limit, terms.guard, span),
+            was_held_until,
+            middle: self.sent.plus_nanos(span / 2),
+        })
+    }
+
+    /// Whether that is what it does to this lease as well.
+    #[inline]
+    pub(crate) fn is_extended_as(&self, it: &Extended) -> bool {
+        self.common() == it.of
+    }
+
+    /// Takes the acknowledgement that was worked out, where it is of the extension in flight.
+    #[inline]
+    pub(crate) fn extended(
+        &mut self,
+        it: &Extended,
+        terms: impl Fn() -> Option<Terms>,
+        serial: u32,
+        now: Moment,
+    ) -> bool {
+        if self.serial() != serial {
+            return false;
+        }
         let before = *self;
-        self.end = self.sent.plus_nanos(self.extension.nanos());
+        (self.end, self.sent) = (it.end, Moment::ORIGIN);
         (self.timeout, self.counted, self.state) = (self.extension, self.extension, State::Resting);
-        debug_assert!(before.expands_to(self, terms, |machine| machine.answer(serial, Ok(()), now)));
-        let middle = self.sent.plus_nanos(self.extension.nanos() / 2);
-        self.sent = Moment::ORIGIN;
-        Some(Extended { held_until: self.held_until(terms), was_held_until, middle })
+        debug_assert!(terms().is_some_and(|terms| {
+            before.expands_to(self, terms, |machine| machine.answer(serial, Ok(()), now))
+        }));
+        true
+    }
+
+    #[inline]
+    fn common(&self) -> Common {
+        let Self { end, limit, sent, extensions: _, timeout, extension, counted, terms, state } = *self;
+        let secs = |it: Visibility| u64::from(it.secs());
+        let rest = secs(timeout) << 48 | secs(extension) << 32 | secs(counted) << 16;
+        let rest = rest | u64::from(terms) << 8 | u64::from(state == State::InFlight);
+        Common { end, limit, sent, rest }
     }
 
     /// Whether a machine that takes this step becomes what `after` expands to.

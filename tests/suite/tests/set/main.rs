@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use sqs_lease_core::{Call, Event, LeaseKey, LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
 
+mod acknowledged;
 mod bounds;
 mod late;
 mod lead;
