@@ -124,10 +124,14 @@ mod action;
 mod call;
 mod clock;
 mod failure;
+mod group;
+mod heap;
 mod lease;
 mod links;
 mod policy;
 mod schedule;
+#[cfg(test)]
+mod schedule_tests;
 mod set;
 mod slots;
 mod time;

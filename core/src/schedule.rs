@@ -1,22 +1,22 @@
-use alloc::vec::Vec;
 use core::num::NonZeroU8;
 
+use crate::group::{GROUP, Group, LAST};
+use crate::heap::{Heap, Node};
 use crate::links::{Links, NOWHERE};
 use crate::slots::{Key, Slots};
 use crate::time::Moment;
-use crate::visibility::Visibility;
 
 /// What comes first: slots in the order of their moments, each at most once.
 ///
 /// Leases that were extended by one call are due at one moment again, and so are many more: a moment has a node in a
-/// heap of eight children a node, and its slots lie in groups of ten, one behind the other. Of the same moment,
+/// heap, and its slots lie in groups of ten, one behind the other. Of the same moment,
 /// what was scheduled first comes first.
 ///
 /// A link says where a slot is. It is believed only where the slot is there indeed: so what is taken out together is
 /// taken out of the group alone, and its links lie until it is scheduled again or [removed](Self::remove).
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    heap: Vec<Node>,
+    heap: Heap,
     groups: Slots<Group>,
     links: Links,
     /// What was pushed last, and its moment. Only there more may follow: all else of its moment is older.
@@ -30,28 +30,6 @@ pub(crate) struct Schedule {
 enum Newest {
     Alone(u32),
     Group(Key),
-}
-
-/// Sixteen bytes: four nodes a cache line.
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    at: Moment,
-    turn: u32,
-    /// A slot that is alone at its moment, marked [`ALONE`], or the first group.
-    name: u32,
-}
-
-/// One to ten slots of one moment in their order, with gaps where some have left.
-#[derive(Clone, Copy, Debug)]
-struct Group {
-    slots: [u32; GROUP],
-    at: Moment,
-    /// The group before this one; of the first, where in the heap its node is, marked [`ALONE`].
-    before: u32,
-    after: u32,
-    len: NonZeroU8,
-    /// The places from here on were never taken.
-    end: u8,
 }
 
 /// A slot that was taken out, and what it takes to put it back.
@@ -84,35 +62,10 @@ impl TakenGroup {
     }
 }
 
-/// As many as fit into a call.
-const GROUP: usize = Visibility::BATCH;
-/// The last place of a group.
-const LAST: usize = GROUP - 1;
-const CHILDREN: usize = 8;
-/// Below this much room a heap is not worth shrinking.
-const SMALL: usize = 256;
 /// Marks what has no group: 2^31 leases do not fit into memory.
 const ALONE: u32 = 1 << 31;
 /// A link into a group is its number times this, and the place in it.
 const PLACES: u32 = 16;
-
-impl Group {
-    const EMPTY: Self = Self {
-        slots: [NOWHERE; GROUP],
-        at: Moment::ORIGIN,
-        before: NOWHERE,
-        after: NOWHERE,
-        len: NonZeroU8::MIN,
-        end: 0,
-    };
-}
-
-impl Node {
-    fn comes_before(&self, other: &Self) -> bool {
-        // Turns wrap; half the range apart is more than are ever scheduled at once.
-        self.at < other.at || (self.at == other.at && self.turn.wrapping_sub(other.turn) > u32::MAX / 2)
-    }
-}
 
 /// Where a slot is.
 #[derive(Clone, Copy)]
@@ -126,7 +79,7 @@ enum Place {
 impl Default for Schedule {
     fn default() -> Self {
         Self {
-            heap: Vec::new(),
+            heap: Heap::default(),
             groups: Slots::new(),
             links: Links::default(),
             newest: Newest::Alone(NOWHERE),
@@ -215,25 +168,19 @@ impl Schedule {
 
     /// How many slots are due at `now`; at least `enough` where there are so many. It looks at no more of them.
     pub(crate) fn due(&self, now: Moment, enough: usize) -> usize {
-        let mut due = 0;
-        self.count_due(0, now, enough, &mut due);
+        let mut due = 0_usize;
+        self.heap.visit_due(now, |node| {
+            if node.name & ALONE != 0 {
+                due = due.saturating_add(1);
+            }
+            let mut name = node.name;
+            while let Some(group) = self.groups.at(name).filter(|_| name & ALONE == 0 && due < enough) {
+                due = due.saturating_add(usize::from(group.len.get()));
+                name = group.after;
+            }
+            due < enough
+        });
         due
-    }
-
-    fn count_due(&self, place: usize, now: Moment, enough: usize, due: &mut usize) {
-        let Some(node) = self.heap.get(place).filter(|node| node.at <= now && *due < enough) else { return };
-        if node.name & ALONE != 0 {
-            *due = due.saturating_add(1);
-        }
-        let mut name = node.name;
-        while let Some(group) = self.groups.at(name).filter(|_| name & ALONE == 0 && *due < enough) {
-            *due = due.saturating_add(usize::from(group.len.get()));
-            name = group.after;
-        }
-        let first = place.saturating_mul(CHILDREN).saturating_add(1);
-        for child in first..first.saturating_add(CHILDREN) {
-            self.count_due(child, now, enough, due);
-        }
     }
 
     /// Takes out the first where its moment has come.
@@ -255,15 +202,7 @@ impl Schedule {
             taken.slots = [name ^ ALONE; GROUP];
             self.end(0);
         } else if let Some(group) = self.groups.at_mut(name) {
-            taken.len = usize::from(group.len.get()).min(most);
-            if taken.len == GROUP {
-                taken.slots = group.slots;
-            } else {
-                let left = group.slots.iter_mut().filter(|slot| **slot != NOWHERE);
-                for (place, slot) in taken.slots.iter_mut().take(taken.len).zip(left) {
-                    *place = core::mem::replace(slot, NOWHERE);
-                }
-            }
+            (taken.slots, taken.len) = group.take(most);
             self.shorten(name, taken.len);
         }
         self.len = self.len.saturating_sub(taken.len);
@@ -286,22 +225,15 @@ impl Schedule {
         let name =
             if first.name & ALONE == 0 { first.name } else { self.group_alone(first.name ^ ALONE, 0, LAST) };
         let Some(group) = self.groups.at_mut(name) else { return };
-        let begins = group.slots.iter().position(|its| *its != NOWHERE);
-        if let Some(place) = begins.and_then(|begins| begins.checked_sub(1)) {
-            if let Some(it) = group.slots.get_mut(place) {
-                *it = slot;
-            }
-            group.len = group.len.saturating_add(1);
-            self.link(slot, name, place);
+        if let Some(place) = group.precede(slot) {
+            self.link_all(&[slot], name, place);
         } else {
             let before = core::mem::replace(&mut group.before, NOWHERE);
-            let key = self.insert(&[slot], LAST, Group { before, after: name, ..Group::EMPTY }, at);
+            let key = self.insert(&[slot], LAST, Group::new(&[slot], LAST, at, before, name));
             if let Some(group) = self.groups.at_mut(name) {
                 group.before = key.slot;
             }
-            if let Some(node) = self.heap.first_mut() {
-                node.name = key.slot;
-            }
+            self.heap.rename(0, key.slot);
         }
     }
 
@@ -319,9 +251,17 @@ impl Schedule {
         Some(Place::Grouped(name, place))
     }
 
-    fn link(&mut self, slot: u32, name: u32, place: usize) {
-        let place = u32::try_from(place).unwrap_or(0);
-        self.links.set(slot, name.saturating_mul(PLACES).saturating_add(place));
+    /// Whether it keeps next to nothing, and nothing that is scheduled.
+    #[cfg(test)]
+    pub(crate) fn is_bare(&self) -> bool {
+        self.heap.is_small() && self.groups.len() == 0 && self.links.pages() == 0
+    }
+
+    fn link_all(&mut self, together: &[u32], name: u32, first: usize) {
+        let first = name.saturating_mul(PLACES).saturating_add(u32::try_from(first).unwrap_or(0));
+        for (link, &slot) in (first..).zip(together) {
+            self.links.set(slot, link);
+        }
     }
 
     /// Puts slots behind what was pushed last, where that is of this moment and still there.
@@ -340,18 +280,11 @@ impl Schedule {
             }
         };
         let Some(group) = self.groups.get_mut(key) else { return false };
-        let end = usize::from(group.end);
-        if let Some(room) = group.slots.get_mut(end..end.saturating_add(together.len())) {
-            room.copy_from_slice(together);
-            let more = u8::try_from(together.len()).unwrap_or(u8::MAX);
-            group.end = group.end.saturating_add(more);
-            group.len = group.len.saturating_add(more);
-            for (place, &slot) in (end..).zip(together) {
-                self.link(slot, key.slot, place);
-            }
+        if let Some(first) = group.follow(together) {
+            self.link_all(together, key.slot, first);
             self.newest = Newest::Group(key);
         } else {
-            let next = self.insert(together, 0, Group { before: key.slot, ..Group::EMPTY }, at);
+            let next = self.insert(together, 0, Group::new(together, 0, at, key.slot, NOWHERE));
             if let Some(group) = self.groups.get_mut(key) {
                 group.after = next.slot;
             }
@@ -364,26 +297,14 @@ impl Schedule {
     fn group_alone(&mut self, slot: u32, place: usize, first: usize) -> u32 {
         let Some(at) = self.heap.get(place).map(|node| node.at) else { return NOWHERE };
         let before = u32::try_from(place).unwrap_or(NOWHERE) | ALONE;
-        let name = self.insert(&[slot], first, Group { before, ..Group::EMPTY }, at).slot;
-        if let Some(node) = self.heap.get_mut(place) {
-            node.name = name;
-        }
+        let name = self.insert(&[slot], first, Group::new(&[slot], first, at, before, NOWHERE)).slot;
+        self.heap.rename(place, name);
         name
     }
 
-    /// Makes a group of one to ten slots from a place on.
-    fn insert(&mut self, together: &[u32], first: usize, mut group: Group, at: Moment) -> Key {
-        for (place, &slot) in group.slots.iter_mut().skip(first).zip(together) {
-            *place = slot;
-        }
-        let len = u8::try_from(together.len()).unwrap_or(u8::MAX);
-        group.len = NonZeroU8::new(len).unwrap_or(NonZeroU8::MIN);
-        group.end = u8::try_from(first).unwrap_or(u8::MAX).saturating_add(len);
-        group.at = at;
+    fn insert(&mut self, together: &[u32], first: usize, group: Group) -> Key {
         let key = self.groups.insert(group);
-        for (place, &slot) in (first..).zip(together) {
-            self.link(slot, key.slot, place);
-        }
+        self.link_all(together, key.slot, first);
         key
     }
 
@@ -395,7 +316,7 @@ impl Schedule {
             self.newest = Newest::Alone(slot);
             slot | ALONE
         } else {
-            let key = self.insert(together, 0, Group::EMPTY, at);
+            let key = self.insert(together, 0, Group::new(together, 0, at, NOWHERE, NOWHERE));
             self.newest = Newest::Group(key);
             key.slot
         };
@@ -403,9 +324,8 @@ impl Schedule {
     }
 
     fn add(&mut self, node: Node) {
-        let place = self.heap.len();
-        self.heap.push(node);
-        self.rise(place, node);
+        let Self { heap, links, groups, .. } = self;
+        heap.push(node, |node, place| goes(links, groups, node, place));
     }
 
     /// So many slots have left a group: it ends with the last of them.
@@ -432,74 +352,25 @@ impl Schedule {
         let place = (before ^ ALONE) as usize;
         if after == NOWHERE {
             self.end(place);
-        } else if let Some(node) = self.heap.get_mut(place) {
-            node.name = after;
+        } else {
+            self.heap.rename(place, after);
         }
     }
 
     /// Takes a node out of the heap.
     fn end(&mut self, place: usize) {
-        if place >= self.heap.len() {
-            return;
-        }
-        self.heap.swap_remove(place);
-        if let Some(moved) = self.heap.get(place).copied() {
-            let place = self.rise(place, moved);
-            self.sink(place, moved);
-        }
-        if self.heap.capacity() > SMALL && self.heap.len() < self.heap.capacity() / 4 {
-            self.heap.shrink_to(self.heap.len().saturating_mul(2));
-        }
-    }
-
-    #[inline]
-    fn put(&mut self, place: usize, node: Node) {
-        if let Some(it) = self.heap.get_mut(place) {
-            *it = node;
-        }
-        let place = u32::try_from(place).unwrap_or(NOWHERE) | ALONE;
-        if node.name & ALONE != 0 {
-            self.links.set(node.name ^ ALONE, place);
-        } else if let Some(group) = self.groups.at_mut(node.name) {
-            group.before = place;
-        }
-    }
-
-    /// Moves a node from `place` towards the first as far as it belongs; where it then is.
-    fn rise(&mut self, mut place: usize, node: Node) -> usize {
-        while let Some(above) = place.checked_sub(1).map(|before| before / CHILDREN) {
-            let Some(parent) = self.heap.get(above).copied() else { break };
-            if !node.comes_before(&parent) {
-                break;
-            }
-            self.put(place, parent);
-            place = above;
-        }
-        self.put(place, node);
-        place
-    }
-
-    /// Moves a node from `place` away from the first as far as it belongs.
-    fn sink(&mut self, mut place: usize, node: Node) {
-        loop {
-            let first = place.saturating_mul(CHILDREN).saturating_add(1);
-            let Some(children) = self.heap.get(first..) else { break };
-            let mut best: Option<(usize, &Node)> = None;
-            for (child, it) in (first..).zip(children.iter().take(CHILDREN)) {
-                if best.is_none_or(|(_, best)| it.comes_before(best)) {
-                    best = Some((child, it));
-                }
-            }
-            let Some((child, &it)) = best else { break };
-            if !it.comes_before(&node) {
-                break;
-            }
-            self.put(place, it);
-            place = child;
-        }
-        self.put(place, node);
+        let Self { heap, links, groups, .. } = self;
+        heap.remove(place, |node, place| goes(links, groups, node, place));
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// Notes where in the heap a node goes.
+#[inline]
+fn goes(links: &mut Links, groups: &mut Slots<Group>, node: &Node, place: usize) {
+    let place = u32::try_from(place).unwrap_or(NOWHERE) | ALONE;
+    if node.name & ALONE != 0 {
+        links.set(node.name ^ ALONE, place);
+    } else if let Some(group) = groups.at_mut(node.name) {
+        group.before = place;
+    }
+}

@@ -1,5 +1,8 @@
-use super::*;
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::schedule::Schedule;
+use crate::time::Moment;
 
 fn at(nanos: u64) -> Moment {
     Moment::from_nanos(nanos)
@@ -51,8 +54,7 @@ fn memory_is_given_back() {
     for slot in 0..10_000 {
         schedule.remove(slot);
     }
-    assert!(schedule.heap.capacity() <= SMALL, "{}", schedule.heap.capacity());
-    assert_eq!((schedule.groups.len(), schedule.links.pages()), (0, 0));
+    assert!(schedule.is_bare(), "{schedule:?}");
 }
 
 /// Against a map, over many operations from a small generator of its own: moments and order, whatever goes together.
