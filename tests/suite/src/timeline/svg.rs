@@ -171,7 +171,8 @@ impl Drawing {
         if RIGHT - to > width {
             self.words(to + 8.0, 19.0, "start", class, text);
         } else if to - width > label_ends.max(from) {
-            self.words(to, -8.0, "end", class, text);
+            // Not up to the very end: the limit's line may stand there.
+            self.words(to - 6.0, -8.0, "end", class, text);
         } else {
             self.words(from - 8.0, 19.0, "end", class, text);
         }
