@@ -261,3 +261,34 @@ pub(super) const KNOWN: &[Difference] = &[
         },
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_difference_is_a_row_of_the_page_and_each_row_a_difference() {
+        let page = include_str!("../../../../docs/servers.md");
+        let table = page.lines().skip_while(|it| !it.starts_with("| difference |")).skip(2);
+        let rows: BTreeSet<String> = table
+            .take_while(|it| it.starts_with('|'))
+            .map(|it| it.split('|').take(4).map(str::trim).collect::<Vec<_>>().join(" | "))
+            .collect();
+        let known: BTreeSet<String> = KNOWN
+            .iter()
+            .map(|it| {
+                let on: Vec<_> = it.kinds.iter().map(|kind| format!("{kind:?}")[..1].to_owned()).collect();
+                format!(" | {} | {} | {}", it.name, on.join(", "), if it.ends { "yes" } else { "" })
+            })
+            .collect();
+        let show = |it: Vec<&String>| it.into_iter().map(String::as_str).collect::<Vec<_>>().join("\n");
+        assert!(
+            rows == known,
+            "known, and not on the page:\n{}\n\non the page, and not known:\n{}",
+            show(known.difference(&rows).collect()),
+            show(rows.difference(&known).collect())
+        );
+    }
+}
