@@ -75,7 +75,7 @@
 //! | warn | `the limit is near …` | the same where nothing is left to extend |
 //! | warn | `lost: …`, `lost on its last receive: …` | the delivery is lost; `reason` is `expired`, `limit` or `refused` |
 //! | error | `SQS denies the call: …` | no permission, no such queue, bad credentials; `action` is what IAM must allow |
-//! | debug | `ended` | it was deleted or released, or came with a timeout of zero |
+//! | debug | `ended` | it was deleted, released or left, or came with a timeout of zero |
 //!
 //! No body or credential appears in any event, error or `Debug`, and of a receipt handle four characters at most.
 //!
