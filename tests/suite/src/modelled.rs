@@ -1,4 +1,5 @@
-//! The simulated SQS in virtual time, as the driver's queue.
+//! The simulated SQS in virtual time, as the driver's queue: on the clock of a [`World`](crate::virtual_time::World), or
+//! of a runtime that can pause its own, as Tokio can.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,19 +15,19 @@ use crate::virtual_time::VirtualTime;
 
 /// A queue of the model, a latency away. Clones are the same queue.
 #[derive(Clone)]
-pub struct ModelQueue {
-    time: VirtualTime,
+pub struct ModelQueue<R = VirtualTime> {
+    time: R,
     model: Arc<Mutex<Model>>,
     name: Arc<str>,
     latency: Duration,
 }
 
-impl ModelQueue {
-    /// A queue of a new model, each way this far away.
+impl<R: Runtime + Clone> ModelQueue<R> {
+    /// A queue of a new model, each way this far away, that lives by this clock.
     ///
     /// # Panics
     /// Attributes that SQS refuses.
-    pub fn new(time: VirtualTime, name: &str, latency: Duration, attributes: &[(&str, &str)]) -> Self {
+    pub fn new(time: R, name: &str, latency: Duration, attributes: &[(&str, &str)]) -> Self {
         let mut model = Model::new(Settings::default());
         model.create_queue(name, attributes, time.now()).expect("valid attributes");
         Self { time, model: Arc::new(Mutex::new(model)), name: name.into(), latency }
@@ -43,7 +44,7 @@ impl ModelQueue {
     }
 
     /// Looks at the model, or acts on it.
-    pub fn model<R>(&self, work: impl FnOnce(&mut Model, Moment) -> R) -> R {
+    pub fn model<T>(&self, work: impl FnOnce(&mut Model, Moment) -> T) -> T {
         let now = self.time.now();
         work(&mut self.model.lock().unwrap_or_else(PoisonError::into_inner), now)
     }
@@ -97,9 +98,9 @@ impl ModelQueue {
     }
 
     async fn call<T>(&self, call: impl FnOnce(&mut Model, Moment) -> Result<Outcomes<T>, Error>) -> Reply {
-        self.time.sleep(self.latency).await;
+        self.time.sleep_until(self.time.now() + self.latency).await;
         let result = self.model(call);
-        self.time.sleep(self.latency).await;
+        self.time.sleep_until(self.time.now() + self.latency).await;
         match result {
             Ok(outcomes) => Reply::Entries(outcomes.iter().map(|(_, outcome)| Some(read(outcome))).collect()),
             Err(error) => {
@@ -119,7 +120,7 @@ fn read<T>(outcome: &Result<T, Error>) -> Result<(), Refusal> {
     })
 }
 
-impl Queue for ModelQueue {
+impl<R: Runtime + Clone> Queue for ModelQueue<R> {
     async fn change_visibility(&self, entries: Vec<ChangeVisibility>) -> Reply {
         let entries: Vec<_> = (0..)
             .zip(entries)
@@ -144,7 +145,7 @@ impl Queue for ModelQueue {
     }
 }
 
-impl fmt::Debug for ModelQueue {
+impl<R> fmt::Debug for ModelQueue<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ModelQueue").field("name", &self.name).finish_non_exhaustive()
     }

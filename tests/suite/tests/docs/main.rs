@@ -6,6 +6,7 @@ mod examples;
 mod links;
 mod log_events;
 mod published;
+mod quotations;
 mod transitions;
 
 use std::fs;
