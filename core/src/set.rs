@@ -220,8 +220,8 @@ impl<T> LeaseSet<T> {
     /// Takes out the next call to send at `now`, within the bounds in flight.
     ///
     /// Sent late, its leases have less time left. Not sent at all, it counts as failed at its
-    /// [`answer_by`](Call::answer_by). Asking may cause events, also where there is no call: take those out before
-    /// you sleep.
+    /// [`answer_by`](Call::answer_by). Asking may cause events, also where there is no call:
+    /// [`poll_timeout`](Self::poll_timeout) then says at once.
     pub fn poll_call(&mut self, now: Moment) -> Option<Call> {
         let now = self.clock.enter(now);
         while self.run_one(now) {}
