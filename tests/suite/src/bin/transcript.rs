@@ -1,11 +1,12 @@
-//! Plays transcripts: `transcript [--set] FILE...`.
+//! Plays transcripts: `transcript [--set | --reference] FILE...`.
 
 use std::process::ExitCode;
 
 use sqs_lease_suite::transcript::{Transcript, With, play};
 
-const USAGE: &str = "usage: transcript [--set] FILE...
-  Plays each transcript on a lease, or with --set on a lease set that holds one lease.
+const USAGE: &str = "usage: transcript [--set | --reference] FILE...
+  Plays each transcript on a lease, with --set on a lease set that holds one lease, or with --reference on the
+  reference, which says what should come.
   Prints each disagreement; ends with how many transcripts agree.";
 
 fn main() -> ExitCode {
@@ -16,6 +17,7 @@ fn main() -> ExitCode {
         match argument.as_str() {
             "--" if !only_files => only_files = true,
             "--set" if !only_files => with = With::Set,
+            "--reference" if !only_files => with = With::Reference,
             "--help" | "-h" if !only_files => {
                 println!("{USAGE}");
                 return ExitCode::SUCCESS;
