@@ -138,8 +138,9 @@
 //!
 //! # What it does not do
 //!
-//! It speaks AWS JSON 1.0 without TLS; not the old query protocol. It checks no signatures, permissions or keys. The
-//! order in which fair queues serve tenants and quotas of standard queues are not simulated.
+//! It speaks AWS JSON 1.0 without TLS; not the old query protocol. A request has to be signed (an
+//! `Authorization` that begins with `AWS4-`), but no signature, permission or key is checked. The order in which fair
+//! queues serve tenants and quotas of standard queues are not simulated.
 //!
 //! No `unsafe`. Minimum Rust 1.95. MIT OR Apache-2.0.
 

@@ -19,9 +19,9 @@ use crate::wire::Action;
 
 /// A simulated SQS on loopback, for the SDK of any language.
 ///
-/// It listens on 127.0.0.1 unless it is told otherwise, speaks AWS JSON 1.0 without TLS, and takes any credentials. It runs on
-/// threads of its own (two unless told otherwise, however many long polls wait), so that it works under every runtime and under
-/// none. Dropping it closes all connections and ends the threads.
+/// It listens on 127.0.0.1 unless it is told otherwise, speaks AWS JSON 1.0 without TLS, and takes any credentials: a
+/// request has to be signed, and nobody checks by whom. It runs on threads of its own (two unless told otherwise, however many
+/// long polls wait), so that it works under every runtime and under none. Dropping it closes all connections and ends the threads.
 ///
 /// Tests in other languages do over HTTP what the methods here do: `GET /` on it says how.
 ///
