@@ -16,7 +16,9 @@ fn excerpts_are_lines_of_their_files() {
         let text = fs::read_to_string(&page).unwrap();
         for block in text.split("\n```rust").skip(1).filter_map(|it| it.split("\n```").next()) {
             let Some((name, excerpt)) = block.lines().nth(1).and_then(|name| {
-                let path = name.strip_prefix("// ").filter(|it| it.contains('/') && it.ends_with(".rs"))?;
+                let path = name
+                    .strip_prefix("// ")
+                    .filter(|it| it.contains('/') && it.strip_suffix(".rs").is_some())?;
                 Some((path, block.split_once(name)?.1.trim_start()))
             }) else {
                 continue;
