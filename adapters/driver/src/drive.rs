@@ -18,6 +18,7 @@ pub(crate) async fn drive<Q: Queue, R: Runtime>(queue: Arc<Q>, runtime: Arc<R>, 
     let mut calls = FuturesUnordered::new();
     let mut soonest = Soonest::default();
     let (mut armed, mut sleep) = (None, None);
+    let mut replies = Vec::new();
     let mut log = Log::default();
     poll_fn(move |cx| {
         shared.waker.register(cx.waker());
@@ -33,10 +34,16 @@ pub(crate) async fn drive<Q: Queue, R: Runtime>(queue: Arc<Q>, runtime: Arc<R>, 
                 let call = Some(Box::pin(send(Arc::clone(&queue), carries)));
                 calls.push(UnderWay { of: Some(of), answer_by, call });
             }
-            let mut answered = false;
-            while let Poll::Ready(Some((of, reply))) = calls.poll_next_unpin(cx) {
-                shared.put_in(of, &reply, &mut log);
-                answered = true;
+            while let Poll::Ready(Some(reply)) = calls.poll_next_unpin(cx) {
+                replies.push(reply);
+            }
+            let answered = !replies.is_empty();
+            if answered {
+                // One look at the clock for these too, after the last of them: none counts as earlier than it came.
+                let now = shared.now();
+                for (of, reply) in replies.drain(..) {
+                    shared.put_in(of, &reply, &mut log, now);
+                }
             }
             if calls.is_empty() {
                 soonest = Soonest::default();

@@ -16,8 +16,8 @@ pub(crate) const TARGET: &str = "sqs_lease";
 #[derive(Default)]
 pub(crate) struct Log {
     lines: Vec<Line>,
-    /// The codes of the failures in the reply that was put in last.
-    codes: Vec<(LeaseKey, Cow<'static, str>)>,
+    /// The codes of the failures in the replies that were put in since events were last noted.
+    codes: Vec<(LeaseKey, FailedCall, Cow<'static, str>)>,
     /// The call and the code that were denied last.
     denied: Option<(FailedCall, Cow<'static, str>)>,
     /// Whether anybody listens at debug, and so reads of extensions; asked without the lock.
@@ -57,7 +57,6 @@ enum What {
 impl Log {
     /// Remembers the codes of a reply until the events that it causes are noted.
     pub(crate) fn note_codes(&mut self, entries: &[Entry], reply: &Reply) {
-        self.codes.clear();
         if matches!(reply, Reply::Done) {
             return;
         }
@@ -67,7 +66,7 @@ impl Log {
             if reply.of(index) == Err(Failure::Denied) {
                 self.denied = Some((entry.ask.into(), code.clone()));
             }
-            self.codes.push((entry.key, code));
+            self.codes.push((entry.key, entry.ask.into(), code));
         }
     }
 
@@ -80,7 +79,7 @@ impl Log {
         let (key, what) = match *event {
             Event::Extended { key, attempt, .. } => (key, What::Extended { attempt }),
             Event::Failed { key, call, failure, attempt, retry_at, .. } => {
-                let code = self.code(key);
+                let code = self.code(key, call);
                 let after = retry_at.map(|at| at - now);
                 (key, What::Retry { call, attempt, failure, code, after })
             }
@@ -111,9 +110,9 @@ impl Log {
         self.lines.push(Line { about: kept.about.clone(), remaining: lease.remaining(now), what });
     }
 
-    fn code(&self, key: LeaseKey) -> Cow<'static, str> {
-        let found = self.codes.iter().find(|(its, _)| *its == key);
-        found.map_or(Cow::Borrowed("no answer in time"), |(_, code)| code.clone())
+    fn code(&self, key: LeaseKey, call: FailedCall) -> Cow<'static, str> {
+        let found = self.codes.iter().find(|(its, of, _)| (*its, *of) == (key, call));
+        found.map_or(Cow::Borrowed("no answer in time"), |(_, _, code)| code.clone())
     }
 
     pub(crate) fn emit(&mut self) {

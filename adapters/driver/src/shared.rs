@@ -148,8 +148,7 @@ impl Shared {
     }
 
     /// Puts in the reply of a call.
-    pub(crate) fn put_in(&self, of: Of, reply: &Reply, log: &mut Log) {
-        let now = self.now();
+    pub(crate) fn put_in(&self, of: Of, reply: &Reply, log: &mut Log, now: Moment) {
         match of {
             Of::Leases(call) => {
                 let mut outcomes = [None; BATCH];

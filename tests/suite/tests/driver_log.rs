@@ -70,6 +70,24 @@ fn a_retry_at_info_with_attempt_reason_and_code() {
     assert!(log[1].starts_with("DEBUG message=extended") && log[1].ends_with("attempt=2"), "{}", log[1]);
 }
 
+/// Also where the answers of several calls come at once.
+#[test]
+fn each_failure_is_logged_with_its_own_code() {
+    let (captured, _guard) = Captured::here();
+    let mut world = World::new();
+    let time = world.time();
+    let queue = ScriptedQueue::new(time.clone());
+    queue.then(["InternalError", "ServiceUnavailable"].map(|code| Then::fails(Failure::Transient, code)));
+    let keeper = Keeper::new(queue, time.clone(), Settings::new());
+    world.spawner().spawn(keeper.run());
+    let received = Received::new(keeper.now(), Visibility::new(30).unwrap());
+    let deliveries: Vec<_> = (0..13).map(|_| keeper.hold(Receipt::new(HANDLE, received), ())).collect();
+    world.run(async move { time.sleep(Duration::from_secs(20)).await });
+    drop(deliveries);
+    let with = |code: &str| captured.ours().iter().filter(|line| line.contains(code)).count();
+    assert_eq!((with("InternalError"), with("ServiceUnavailable")), (10, 3), "{:#?}", captured.ours());
+}
+
 #[test]
 fn an_unanswered_call_says_so() {
     let log = log_of(vec![Then::Hang], 3600, 30, 22);
