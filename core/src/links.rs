@@ -35,15 +35,10 @@ impl Links {
     #[inline]
     pub(crate) fn set(&mut self, slot: u32, link: u32) {
         let number = slot as usize / PAGE;
-        if !matches!(self.pages.get(number), Some(Some(_))) {
-            self.begin(number);
-        }
-        let Some(Some(page)) = self.pages.get_mut(number) else { return };
-        if let Some(it) = page.links.get_mut(slot as usize % PAGE) {
-            if *it == NOWHERE {
-                page.len = page.len.saturating_add(1);
-            }
-            *it = link;
+        if let Some(Some(page)) = self.pages.get_mut(number) {
+            page.set(slot, link);
+        } else if let Some(page) = self.begin(number) {
+            page.set(slot, link);
         }
     }
 
@@ -63,14 +58,12 @@ impl Links {
     }
 
     #[cold]
-    fn begin(&mut self, number: usize) {
+    fn begin(&mut self, number: usize) -> Option<&mut Page> {
         if self.pages.len() <= number {
             self.pages.resize_with(number.saturating_add(1), || None);
         }
         let page = self.spare.pop().unwrap_or_else(|| Box::new(Page { len: 0, links: [NOWHERE; PAGE] }));
-        if let Some(place) = self.pages.get_mut(number) {
-            *place = Some(page);
-        }
+        Some(self.pages.get_mut(number)?.insert(page))
     }
 
     #[cold]
@@ -84,5 +77,16 @@ impl Links {
     #[cfg(test)]
     pub(crate) fn pages(&self) -> usize {
         self.pages.iter().flatten().count()
+    }
+}
+
+impl Page {
+    #[inline]
+    fn set(&mut self, slot: u32, link: u32) {
+        let Some(it) = self.links.get_mut(slot as usize % PAGE) else { return };
+        if *it == NOWHERE {
+            self.len = self.len.saturating_add(1);
+        }
+        *it = link;
     }
 }

@@ -56,9 +56,9 @@ impl TakenGroup {
     }
 
     #[inline]
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Taken> {
-        let Self { at, turn, slots, len } = *self;
-        slots.into_iter().take(len).map(move |slot| Taken { at, slot, turn })
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Taken> + '_ {
+        let Self { at, turn, .. } = *self;
+        self.slots.iter().take(self.len).map(move |&slot| Taken { at, slot, turn })
     }
 }
 
@@ -338,7 +338,7 @@ impl Schedule {
         }
         let Group { before, after, .. } = *group;
         if let Some(key) = self.groups.key(name) {
-            self.groups.remove(key);
+            self.groups.discard(key);
         }
         if let Some(next) = self.groups.at_mut(after) {
             next.before = before;

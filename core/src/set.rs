@@ -8,7 +8,7 @@ use crate::lease::machine::Machine;
 use crate::policy::{Policy, PolicyError, Received, checked_extension};
 use crate::schedule::Schedule;
 use crate::slots::Slots;
-use crate::time::{Moment, NANOS_PER_SEC, nanos};
+use crate::time::{Moment, NANOS_PER_SEC};
 use crate::view::LeaseView;
 use crate::visibility::Visibility;
 
@@ -29,7 +29,7 @@ pub use policy::{SetPolicy, SetPolicyError};
 use denials::Denials;
 use lane::{Closed, Lane};
 use linger::Lingering;
-use share::Filling;
+use share::{Filling, Reach};
 use store::Store;
 
 /// The leases of one queue, behind one wake-up time, one stream of events, and calls of up to ten entries.
@@ -77,6 +77,7 @@ use store::Store;
 pub struct LeaseSet<T> {
     clock: Clock,
     policy: SetPolicy,
+    reach: Reach,
     leases: Store<T>,
     /// Leases that do nothing before the middle of their timeout. Only these may be drawn forward.
     middles: Schedule,
@@ -94,7 +95,7 @@ pub struct LeaseSet<T> {
     denials: Denials,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct OpenCall {
     kind: CallKind,
     sent: Moment,
@@ -113,6 +114,7 @@ impl<T> LeaseSet<T> {
     pub fn new(policy: SetPolicy) -> Self {
         Self {
             clock: Clock::default(),
+            reach: Reach::of(&policy),
             policy,
             leases: Store::new(),
             middles: Schedule::default(),
@@ -265,12 +267,8 @@ impl<T> LeaseSet<T> {
 
     /// When to wake for a middle: ahead of it by the lead, unless that was tried.
     fn ahead_of(&self, middle: Moment, seen: Moment) -> Moment {
-        let ahead = middle.minus_nanos(self.lead());
+        let ahead = middle.minus_nanos(self.reach.lead);
         if ahead > seen { ahead } else { middle }
-    }
-
-    fn lead(&self) -> u64 {
-        if self.policy.coalesce == 0 { 0 } else { nanos(self.policy.lead.min(self.policy.slack)) }
     }
 
     // ---- Putting in -------------------------------------------------------------------------------------

@@ -94,14 +94,34 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
     }
 
     pub(crate) fn remove(&mut self, key: Key) -> Option<V> {
+        let value = self.place_mut(key)?.take()?;
+        self.vacated(key.slot);
+        Some(value)
+    }
+
+    /// Drops a value where it is; whether it was there.
+    pub(crate) fn discard(&mut self, key: Key) -> bool {
+        let Some(place @ Some(_)) = self.place_mut(key) else { return false };
+        *place = None;
+        self.vacated(key.slot);
+        true
+    }
+
+    #[inline]
+    fn place_mut(&mut self, key: Key) -> Option<&mut Option<V>> {
         let (number, place) = Self::split(key.slot);
-        let page = self.pages.get_mut(number)?.as_mut()?;
-        let value = page.places.get_mut(place)?.of_mut(key.generation)?.take()?;
+        self.pages.get_mut(number)?.as_mut()?.places.get_mut(place)?.of_mut(key.generation)
+    }
+
+    /// A slot has become vacant.
+    fn vacated(&mut self, slot: u32) {
+        let (number, place) = Self::split(slot);
+        let Some(Some(page)) = self.pages.get_mut(number) else { return };
         let was_full = page.taken == Self::FULL;
         page.taken &= !(1 << place);
         let is_empty = page.taken == 0;
         self.len = self.len.saturating_sub(1);
-        let number = key.slot / Self::PLACES;
+        let number = slot / Self::PLACES;
         if was_full {
             self.room.insert(number);
         }
@@ -109,7 +129,6 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
         if is_empty && self.room.len() > 1 {
             self.give_back(number);
         }
-        Some(value)
     }
 
     fn give_back(&mut self, number: u32) {
@@ -133,8 +152,7 @@ impl<V, const PAGE: usize> Slots<V, PAGE> {
 
     #[inline]
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut V> {
-        let (number, place) = Self::split(key.slot);
-        self.pages.get_mut(number)?.as_mut()?.places.get_mut(place)?.of_mut(key.generation)?.as_mut()
+        self.place_mut(key)?.as_mut()
     }
 
     /// The value in a slot, whichever it is.

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqs_lease_core::{Ask, Call, Entry, Event, FailedCall, Failure, LeaseKey, LeaseSet, Moment, StopReason};
+use sqs_lease_core::{Entry, Event, FailedCall, Failure, LeaseKey, LeaseSet, Moment, StopReason, Visibility};
 use tracing::Level;
 
 use crate::queue::Reply;
@@ -96,13 +96,9 @@ impl Log {
         self.push(key, what, set, now);
     }
 
-    /// Notes the final extensions in a call: the warning travels on them.
-    pub(crate) fn note_call(&mut self, call: &Call, set: &LeaseSet<Kept>, now: Moment) {
-        for entry in &call.entries {
-            if let Ask::Extend { by, warns: true, .. } = entry.ask {
-                self.push(entry.key, What::Final { by: by.secs() }, set, now);
-            }
-        }
+    /// Notes a final extension: the warning travels on it.
+    pub(crate) fn note_final(&mut self, key: LeaseKey, by: Visibility, set: &LeaseSet<Kept>, now: Moment) {
+        self.push(key, What::Final { by: by.secs() }, set, now);
     }
 
     fn push(&mut self, key: LeaseKey, what: What, set: &LeaseSet<Kept>, now: Moment) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atomic_waker::AtomicWaker;
 use event_listener::Event;
-use sqs_lease_core::{Acknowledged, Call, CallId, CallKind, LeaseKey, LeaseSet, Moment, SetPolicy};
+use sqs_lease_core::{Acknowledged, Ask, Call, CallId, CallKind, LeaseKey, LeaseSet, Moment, SetPolicy};
 
 use crate::engine::Engine;
 use crate::late::Late;
@@ -222,10 +222,9 @@ impl State {
                 }
             }
             if let Some(call) = self.set.poll_call(now) {
-                log.note_call(&call, &self.set, now);
                 self.stats.called(call.kind, call.entries.len());
                 let answer_by = call.answer_by;
-                let carries = self.carries(&call);
+                let carries = self.carries(&call, log, now);
                 return Some(Outgoing { carries, answer_by, of: Of::Leases(call.id) });
             }
             if self.set.poll_timeout().is_none_or(|at| at > now) {
@@ -242,9 +241,9 @@ impl State {
         }
     }
 
-    fn carries(&self, call: &Call) -> Carries {
+    fn carries(&self, call: &Call, log: &mut Log, now: Moment) -> Carries {
         // A lease that is in a call just taken is in the set.
-        let handle = |key| self.set.get(key).map(|kept| kept.receipt_handle.clone());
+        let handle = |key| Some(self.set.get(key)?.receipt_handle.clone());
         if call.kind == CallKind::Delete {
             let mut handles = Vec::with_capacity(call.entries.len());
             handles.extend(call.entries.iter().filter_map(|entry| handle(entry.key)));
@@ -252,8 +251,18 @@ impl State {
         }
         let mut changes = Vec::with_capacity(call.entries.len());
         for entry in &call.entries {
-            if let (Some(receipt_handle), Some(timeout)) = (handle(entry.key), entry.visibility()) {
-                changes.push(ChangeVisibility { receipt_handle, timeout });
+            let timeout = match entry.ask {
+                Ask::Extend { by, warns, .. } => {
+                    if warns {
+                        log.note_final(entry.key, by, &self.set, now);
+                    }
+                    by
+                }
+                Ask::Release { after } => after,
+                _ => continue,
+            };
+            if let Some(kept) = self.set.get(entry.key) {
+                changes.push(ChangeVisibility { receipt_handle: kept.receipt_handle.clone(), timeout });
             }
         }
         Carries::Changes(changes)

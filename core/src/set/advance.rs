@@ -74,7 +74,7 @@ impl<T> LeaseSet<T> {
         if now < answer_by {
             self.closing.set(id.slot, next);
         } else {
-            self.calls.remove(id);
+            self.calls.discard(id);
             self.closed(kind, sent, Closed::GivenUp, now);
         }
     }

@@ -68,7 +68,8 @@ impl<T> LeaseSet<T> {
         now: Moment,
     ) {
         let now = self.clock.enter(now);
-        let Some(open) = self.calls.remove(call.0) else { return };
+        let Some(open) = self.calls.get(call.0).copied() else { return };
+        self.calls.discard(call.0);
         self.closing.remove(call.0.slot);
         let entries = &*open.entries;
         let how = Closed::by(&answer, entries.len());

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::LeaseSet;
+use super::{LeaseSet, SetPolicy};
 use crate::call::{Ask, CallKind, Entries, Entry, LeaseKey};
 use crate::lease::machine::Machine;
 use crate::lease::machine::compact::Extending;
@@ -35,6 +35,11 @@ impl Filling {
     #[inline]
     fn push(&mut self, entry: Entry, answer_by: Moment) {
         self.entries.push(entry);
+        self.note(answer_by);
+    }
+
+    #[inline]
+    fn note(&mut self, answer_by: Moment) {
         self.first_by = self.first_by.min(answer_by);
         self.answer_by = self.answer_by.max(answer_by);
     }
@@ -63,9 +68,29 @@ impl PassedOver {
     }
 }
 
+/// How far before their middle leases may go, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    /// Before which the set wakes for the first.
+    pub(super) lead: u64,
+    slack: u64,
+    percent: u64,
+    /// Of the longest timeout.
+    widest: u64,
+}
+
+impl Reach {
+    pub(super) fn of(policy: &SetPolicy) -> Self {
+        let percent = u64::from(policy.coalesce);
+        let slack = nanos(policy.slack);
+        let lead = if percent == 0 { 0 } else { nanos(policy.lead).min(slack) };
+        Self { lead, slack, percent, widest: Visibility::MAX.nanos() / 100 * percent }
+    }
+}
+
 /// Which leases are drawn into a call from before their middle.
 #[derive(Clone, Copy)]
-enum Reach {
+enum Drawn {
     /// None: only those whose middle has come.
     Due,
     /// Those of a window before it.
@@ -83,7 +108,7 @@ impl<T> LeaseSet<T> {
             self.take_ready(call, now);
             if kind == CallKind::ChangeVisibility && self.fits_at(now) {
                 // Those that are due go from where they are.
-                self.draw_forward(call, now, Reach::Due);
+                self.draw_forward(call, now, Drawn::Due);
             }
             // One that was found due may have turned out to be ready for this kind.
             if !call.entries.is_empty() || self.lane(kind).waiting() == 0 {
@@ -91,11 +116,11 @@ impl<T> LeaseSet<T> {
             }
         }
         self.take_along(call, now);
-        let lead = self.lead();
+        let lead = self.reach.lead;
         let is_ahead = lead > 0 && self.middles.first_at().is_some_and(|at| at <= now.plus_nanos(lead));
         let is_awake = !call.entries.is_empty() || self.changes.taken_at == Some(now) || is_ahead;
         if kind == CallKind::ChangeVisibility && self.policy.coalesce > 0 && is_awake {
-            self.draw_forward(call, now, Reach::Near);
+            self.draw_forward(call, now, Drawn::Near);
         }
     }
 
@@ -130,18 +155,16 @@ impl<T> LeaseSet<T> {
     }
 
     /// Fills the room that is left with leases whose middle is near, the soonest first.
-    fn draw_forward(&mut self, call: &mut Filling, now: Moment, how_far: Reach) {
-        let percent = u64::from(self.policy.coalesce);
-        let widest = Visibility::MAX.nanos() / 100 * percent;
-        let slack = nanos(self.policy.slack);
+    fn draw_forward(&mut self, call: &mut Filling, now: Moment, which: Drawn) {
+        let Reach { slack, percent, widest, .. } = self.reach;
         let mut passed_over = PassedOver::default();
         while !passed_over.is_full() && !call.entries.is_full() {
             // An empty call is begun only for what is due within the slack of this wake.
             let begins = call.entries.is_empty();
-            let reach = now.plus_nanos(match how_far {
-                Reach::Due => 0,
-                Reach::Near if begins => slack,
-                Reach::Near => widest,
+            let reach = now.plus_nanos(match which {
+                Drawn::Due => 0,
+                Drawn::Near if begins => slack,
+                Drawn::Near => widest,
             });
             // One alone where it decides how near the others have to be.
             let most = if begins && reach > now { 1 } else { call.entries.room() };
@@ -181,7 +204,8 @@ impl<T> LeaseSet<T> {
                     let fits =
                         is_near(lease.span(), lease.timeout()) && call.receive.is_none_or(|its| its == wall);
                     let it = if fits { lease.extending(terms, now) } else { None };
-                    if it.is_some() && self.policy.same_receive {
+                    call.note(it.as_ref()?.answer_by);
+                    if self.policy.same_receive {
                         call.receive = Some(wall);
                     }
                     it
@@ -190,8 +214,7 @@ impl<T> LeaseSet<T> {
             if let Some(it) = last {
                 let own = *lease;
                 let serial = lease.extend(it, || terms.of(&own), now);
-                let ask = Ask::Extend { by: it.by, is_final: false, warns: false };
-                call.push(Entry { key: LeaseKey(key), ask, serial }, it.answer_by);
+                call.entries.push(Entry { key: LeaseKey(key), ask: it.ask, serial });
                 return true;
             }
         }

@@ -2,6 +2,7 @@
 
 use super::look::{extension_serial, held_until, plan};
 use super::{InTurn, Machine, answer_by};
+use crate::call::Ask;
 use crate::lease::state::{ExtensionInFlight, Plan, Renewal, Sent, Settle, Warning};
 use crate::policy::Guard;
 use crate::time::Moment;
@@ -89,7 +90,7 @@ impl Machine {
 #[derive(Clone, Copy)]
 pub(crate) struct Extending {
     of: Common,
-    pub(crate) by: Visibility,
+    pub(crate) ask: Ask,
     pub(crate) answer_by: Moment,
 }
 
@@ -116,7 +117,8 @@ impl Compact {
             return None;
         }
         let Plan::Extend(by) = plan(self.end, self.limit, self.extension, now) else { return None };
-        Some(Extending { of: self.common(), by, answer_by: answer_by(held_until, now) })
+        let ask = Ask::Extend { by, is_final: false, warns: false };
+        Some(Extending { of: self.common(), ask, answer_by: answer_by(held_until, now) })
     }
 
     /// Whether that is the extension of this lease as well.
@@ -134,7 +136,10 @@ impl Compact {
         debug_assert!(terms().is_some_and(|terms| before.expands_to(self, terms, |machine| {
             let its = machine.take_extension(now);
             let sent = Sent { serial, answer_by: it.answer_by };
-            its.is_some_and(|its| (its.sent, its.by, its.is_final, its.warns) == (sent, it.by, false, false))
+            its.is_some_and(|its| {
+                let ask = Ask::Extend { by: its.by, is_final: its.is_final, warns: its.warns };
+                (its.sent, ask) == (sent, it.ask)
+            })
         })));
         serial
     }
