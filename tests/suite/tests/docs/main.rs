@@ -7,6 +7,7 @@ mod links;
 mod log_events;
 mod published;
 mod quotations;
+mod settings;
 mod transitions;
 
 use std::fs;
