@@ -1,7 +1,7 @@
 //! Tests of a handler as a user of Tokio writes them: on a clock that jumps, and through the SDK on the simulated SQS. The
 //! page on testing shows them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sqs_lease_sim::{Action, Fault, Receive, Server};
 use sqs_lease_suite::modelled::ModelQueue;
@@ -20,7 +20,6 @@ async fn work(body: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_of_eleven_hours_keeps_its_message() {
-    let started = Instant::now();
     let time = TokioRuntime::with_tokio_clock();
     let jobs = ModelQueue::new(time.clone(), "jobs", LATENCY, &[]);
     let keeper = Keeper::new(jobs.clone(), time, Settings::new());
@@ -42,8 +41,6 @@ async fn a_handler_of_eleven_hours_keeps_its_message() {
         assert_eq!(model.overlaps(), []);
         assert_eq!(model.histories().count(), 1);
     });
-    // In a debug build, beside other tests.
-    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
