@@ -11,6 +11,7 @@ mod bounds;
 mod clock;
 mod inputs;
 mod looks;
+mod retries;
 mod texts;
 mod values;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sqs_lease_core::{Answer, Call, CallKind, Event, Failure, SetPolicy, StopReason};
+use sqs_lease_core::{Answer, Call, CallKind, Event, FailedCall, Failure, SetPolicy, StopReason};
 
 use super::{Set, drain, insert, ms, visibility};
 
@@ -112,4 +112,32 @@ fn a_failure_of_another_kind_waits_as_the_first_of_its_kind() {
     let pause = retry_at.unwrap() - ms(at);
     // Three failures were waited out before calls were kept apart.
     assert!(pause <= Duration::from_millis(8_001), "{pause:?}");
+}
+
+/// The pace decides when a throttled settle goes again, not a pause of its own: others of its kind wait, too.
+#[test]
+fn a_throttled_settle_goes_again_when_it_is_its_turn() {
+    for is_delete in [true, false] {
+        let mut set = Set::new(SetPolicy::new());
+        let keys: Vec<_> = (0..40).map(|_| insert(&mut set, 0, 600)).collect();
+        for key in keys {
+            let asked = if is_delete {
+                set.delete(key, ms(1_000))
+            } else {
+                set.release(key, visibility(0), ms(1_000))
+            };
+            asked.unwrap();
+        }
+        let throttled = |_: &Call, _| Answer::Failed(Failure::Throttled);
+        run(&mut set, 1_000, 60_000, throttled);
+        let mut in_turn = 0;
+        for now in 60_000..62_000 {
+            for event in run(&mut set, now, now + 1, throttled) {
+                let Event::Failed { call, retry_at, .. } = event else { continue };
+                assert_eq!(call == FailedCall::Delete, is_delete);
+                in_turn += usize::from(retry_at == Some(ms(now)));
+            }
+        }
+        assert!(in_turn >= 10, "delete: {is_delete}, {in_turn}");
+    }
 }
