@@ -313,6 +313,30 @@ mod tests {
     }
 
     #[test]
+    fn what_few_calls_take_longer_than_follows_many_and_no_single_one() {
+        let mut times = CallTimes::default();
+        for (took, slow) in [
+            (100_000_000, 100_000_000),
+            // One that hung: a quarter more, and a millisecond.
+            (5_000_000_000, 126_000_000),
+            // A little longer than that: a sixteenth more than it took.
+            (128_000_000, 136_000_000),
+            (136_000_000, 136_000_000),
+            // Hardly shorter, and just shorter than that.
+            (136_000_000 - 132_812, 136_000_000),
+            (136_000_000 - 132_813, 136_000_000 - 66_406),
+            (1_000_000, 136_000_000 - 66_406 - 66_373),
+        ] {
+            times.record(took);
+            assert_eq!(times.slow, slow, "after {took}");
+        }
+        assert_eq!(times.median(), Some(135_867_187));
+        times.record(1_000_000);
+        times.record(1_000_000);
+        assert_eq!(times.median(), Some(128_000_000));
+    }
+
+    #[test]
     fn throttling_halves_and_time_brings_calls_back() {
         let mut lane = lane(8);
         for _ in 0..3 {
