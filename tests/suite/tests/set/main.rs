@@ -10,6 +10,7 @@ mod late;
 mod lead;
 mod linger;
 mod paced;
+mod rate;
 mod same_receive;
 mod sharing;
 
