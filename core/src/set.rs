@@ -151,7 +151,8 @@ impl<T> LeaseSet<T> {
 
     /// Takes a lease out, running or stopped, and gives back what it was kept with.
     ///
-    /// Nothing more is sent for it and no event follows; what is on the wire is not called back.
+    /// Nothing more is sent for it, and nothing more happens to it; what is on the wire is not called back. What has
+    /// happened to it before, and was not taken out yet, is still told, under a key that finds nothing.
     pub fn remove(&mut self, key: LeaseKey) -> Option<T> {
         let value = self.leases.remove(key.0)?;
         let slot = key.0.slot;
