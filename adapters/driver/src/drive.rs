@@ -25,6 +25,7 @@ pub(crate) async fn drive<Q: Queue, R: Runtime>(queue: Arc<Q>, runtime: Arc<R>, 
         loop {
             // One look at the clock for all of them: a call that is sent a little after it promises a little less.
             let now = shared.now();
+            log.begin();
             // Before others go in their places: no more requests than the bounds allow, at any instant.
             if soonest.any <= now {
                 soonest = end_overdue(&mut calls, now, |of| matches!(of, Of::Leases(_)));

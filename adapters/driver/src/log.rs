@@ -113,6 +113,9 @@ impl Log {
 
     pub(crate) fn emit(&mut self) {
         self.codes.clear();
+        if self.lines.is_empty() {
+            return;
+        }
         for line in self.lines.drain(..) {
             line.emit();
         }

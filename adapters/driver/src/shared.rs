@@ -134,7 +134,6 @@ impl Shared {
 
     /// Takes out what has happened, for the log, and the next call to send.
     pub(crate) fn take_out(&self, now: Moment, log: &mut Log) -> Option<Outgoing> {
-        log.begin();
         let mut ended = Vec::new();
         let mut state = self.lock();
         let call = state.take_out(now, log, &mut ended);
