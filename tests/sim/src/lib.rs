@@ -11,6 +11,7 @@
 //! | what your code does when SQS does this or that, in virtual time | [`Model`]: SQS as a function of time |
 //! | a Rust program with a real SDK | [`Server`], in the test |
 //! | a program in another language, or by hand | the command, `sqs-lease-sim serve` |
+//! | a handler with the driver of sqs-lease, in virtual time | `ModelQueue`, behind the feature `driver` |
 //! | a client of your own against losses and delays | [`Network`] and [`ClientClock`] around the model |
 //! | policies, quotas, or anything but queues | an emulator of AWS as a whole |
 //!
@@ -79,6 +80,8 @@
 //! assert!(started.elapsed() < Duration::from_millis(100));
 //! # Ok::<(), sqs_lease_sim::Error>(())
 //! ```
+//!
+//! With the driver of sqs-lease in place of the loop: `ModelQueue`.
 //!
 //! # A handler that loses its lease
 //!
@@ -149,6 +152,8 @@ mod fault;
 pub mod fuzzing;
 mod http;
 mod model;
+#[cfg(feature = "driver")]
+mod model_queue;
 mod network;
 mod polls;
 mod server;
@@ -164,6 +169,8 @@ pub use model::{
     LimitFrom, MessageId, Model, MoveStatus, MoveTask, NewMessage, OutOfRange, Outcomes, Overlap,
     OvertakenChange, OvertakenDelete, Receive, Recorded, Sent, Settings, ZeroTimeout, redrive_policy,
 };
+#[cfg(feature = "driver")]
+pub use model_queue::ModelQueue;
 pub use network::{ClientClock, Fate, Network, Trip, Weather};
 pub use polls::LongPolls;
 pub use server::{Builder, Server};

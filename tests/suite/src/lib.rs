@@ -1,12 +1,11 @@
 //! What sqs-lease is tested with: the transcript player, a second opinion, the harness of the fuzz targets, virtual
-//! time, a scripted queue, the simulated SQS in virtual time, captured log events, the script that every adapter has to
-//! pass, and what is played on the SQS-compatible servers of others.
+//! time, a scripted queue, captured log events, the script that every adapter has to pass, and what is played on the
+//! SQS-compatible servers of others.
 
 pub mod capture;
 pub mod conformance;
 pub mod differential;
 pub mod harness;
-pub mod modelled;
 pub mod reference;
 pub mod scripted;
 pub mod servers;

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use sqs_lease_driver::{Keeper, Moment, Settings, StopReason};
-use sqs_lease_sim::redrive_policy;
+use sqs_lease_sim::{ModelQueue, redrive_policy};
 use sqs_lease_suite::capture::Captured;
-use sqs_lease_suite::modelled::ModelQueue;
 use sqs_lease_suite::virtual_time::{VirtualTime, World};
 
 const HOUR: u32 = 3600;
@@ -21,14 +20,14 @@ fn the_last_scene() {
     let (captured, _guard) = Captured::here();
     let mut world = World::new();
     let time = world.time();
-    let dead = ModelQueue::new(time.clone(), "dead", Duration::from_millis(20), &[]);
+    let dead = ModelQueue::new(time.clone(), "dead", Duration::from_millis(20), &[]).unwrap();
     let arn = dead.model(|model, _| model.queue_arn("dead").unwrap());
-    let jobs = dead.sibling("jobs", &[("RedrivePolicy", &redrive_policy(&arn, 2))]);
+    let jobs = dead.sibling("jobs", &[("RedrivePolicy", &redrive_policy(&arn, 2))]).unwrap();
     let keeper = Keeper::new(jobs.clone(), time.clone(), Settings::new());
     world.spawner().spawn(keeper.run());
-    jobs.send("a job without end");
+    jobs.send("a job without end").unwrap();
 
-    let delivery = jobs.receive_into(&keeper, HOUR).expect("the message");
+    let delivery = jobs.receive_into(&keeper, HOUR).unwrap().expect("the message");
     assert_eq!(delivery.receive_count(), 1);
     let id = delivery.message().message_id;
     let rival = jobs.clone();
@@ -42,13 +41,13 @@ fn the_last_scene() {
         assert_eq!(delivery.receive_count(), 1);
 
         // Told before SQS hands the message on; then it goes to somebody else, and after that is dead.
-        assert!(rival.receive(1).is_none());
+        assert!(rival.receive(1).unwrap().is_none());
         time.sleep(Duration::from_secs(8)).await;
-        let second = rival.receive(1).expect("another consumer gets it");
+        let second = rival.receive(1).unwrap().expect("another consumer gets it");
         assert_eq!((second.message_id, second.receive_count), (id, 2));
         time.sleep(Duration::from_secs(2)).await;
-        assert!(rival.receive(1).is_none());
-        let buried = dead.receive(1).expect("it is in the dead-letter queue");
+        assert!(rival.receive(1).unwrap().is_none());
+        let buried = dead.receive(1).unwrap().expect("it is in the dead-letter queue");
         assert_eq!((buried.message_id, buried.receive_count), (id, 3));
     });
 
@@ -79,17 +78,17 @@ fn changes(history: &[sqs_lease_sim::Recorded]) -> Vec<(Moment, Moment)> {
 fn eleven_hours_and_then_deleted() {
     let mut world = World::new();
     let time = world.time();
-    let jobs = ModelQueue::new(time.clone(), "jobs", Duration::from_millis(20), &[]);
+    let jobs = ModelQueue::new(time.clone(), "jobs", Duration::from_millis(20), &[]).unwrap();
     let keeper = Keeper::new(jobs.clone(), time.clone(), Settings::new());
     world.spawner().spawn(keeper.run());
-    jobs.send("a slow job");
-    let delivery = jobs.receive_into(&keeper, 30).expect("the message");
+    jobs.send("a slow job").unwrap();
+    let delivery = jobs.receive_into(&keeper, 30).unwrap().expect("the message");
     let rival = jobs.clone();
     world.spawner().spawn({
         let time = time.clone();
         async move {
             loop {
-                assert!(rival.receive(30).is_none(), "at {} ms a rival got it", time.millis());
+                assert!(rival.receive(30).unwrap().is_none(), "at {} ms a rival got it", time.millis());
                 time.sleep(Duration::from_millis(977)).await;
             }
         }

@@ -6,8 +6,8 @@ use super::repository;
 
 pub(crate) const PUBLISHED: [&str; 8] = [
     "core",
-    "tests/sim",
     "adapters/driver",
+    "tests/sim",
     "adapters/sqs",
     "adapters/async-io",
     "adapters/tokio",

@@ -2,21 +2,27 @@
 
 use std::time::Duration;
 
-use sqs_lease_driver::{Keeper, Policy, Receipt, Runtime, Settings, StopReason};
-use sqs_lease_suite::modelled::ModelQueue;
+use sqs_lease_driver::{Keeper, Moment, Policy, Receipt, Runtime, Settings, StopReason};
+use sqs_lease_sim::{Delivery, ModelQueue, Receive};
 use sqs_lease_suite::scripted::at;
-use sqs_lease_suite::virtual_time::World;
+use sqs_lease_suite::virtual_time::{VirtualTime, World};
 
 use crate::scene::{seconds, secs};
+
+/// Receives a message as SQS gave it out at this moment: its answer was on the way since.
+fn receive_at(queue: &ModelQueue<VirtualTime>, at: Moment) -> Delivery {
+    let receive = Receive::new().visibility(30);
+    queue.model(|model, _| model.receive("jobs", &receive, at)).unwrap().remove(0)
+}
 
 /// SQS answers a long poll at 5 s; the machine stands still from 4 s on, for so long.
 fn remaining_after(standing_still: Duration) -> (Duration, Duration, Option<StopReason>) {
     let mut world = World::new();
     let time = world.time();
-    let queue = ModelQueue::new(time.clone(), "jobs", Duration::from_millis(10), &[]);
+    let queue = ModelQueue::new(time.clone(), "jobs", Duration::from_millis(10), &[]).unwrap();
     let keeper = Keeper::new(queue.clone(), time.clone(), Settings::new());
     world.spawner().spawn(keeper.run());
-    queue.send("a job");
+    queue.send("a job").unwrap();
     let sleeper = time.clone();
     world.spawner().spawn(async move {
         sleeper.sleep(seconds(4)).await;
@@ -26,7 +32,7 @@ fn remaining_after(standing_still: Duration) -> (Duration, Duration, Option<Stop
         let call = async {
             // It was on its way when the machine stopped, and is seen when it goes on.
             time.sleep(seconds(5)).await;
-            queue.receive_at(at(5), 30).expect("a message")
+            receive_at(&queue, at(5))
         };
         let (message, received) = keeper.receiving(secs(30), call).await;
         let receipt = Receipt::new(message.receipt_handle.as_str(), received).message_id("a");
@@ -63,10 +69,10 @@ fn an_answer_that_waited_for_longer_than_its_timeout_is_lost_from_the_start() {
 fn a_small_guard_is_watched_more_closely() {
     let mut world = World::new();
     let time = world.time();
-    let queue = ModelQueue::new(time.clone(), "jobs", Duration::from_millis(10), &[]);
+    let queue = ModelQueue::new(time.clone(), "jobs", Duration::from_millis(10), &[]).unwrap();
     let settings = Settings::new().policy(Policy::new().extension(secs(5)).unwrap());
     let keeper = Keeper::new(queue.clone(), time.clone(), settings);
-    queue.send("a job");
+    queue.send("a job").unwrap();
     let sleeper = time.clone();
     world.spawner().spawn(async move {
         sleeper.sleep(Duration::from_millis(5_005)).await;
@@ -76,7 +82,7 @@ fn a_small_guard_is_watched_more_closely() {
         let answered = at(5) + Duration::from_millis(10);
         let call = async {
             time.sleep_until(answered).await;
-            queue.receive_at(answered, 30).expect("a message")
+            receive_at(&queue, answered)
         };
         let (message, received) = keeper.receiving(secs(30), call).await;
         let delivery = keeper.hold(Receipt::new(message.receipt_handle.as_str(), received), ());

@@ -15,7 +15,7 @@ use crate::scene::*;
 fn a_back_off_saves_receives() {
     for seed in seeds() {
         let mut scene = Scene::new(seed);
-        scene.model.send("a job");
+        scene.model.send("a job").unwrap();
         let first = Visibility::new(1).unwrap();
         let back_off = OnFailure::BackOff(BackOff::new(first, Visibility::new(300).unwrap()).unwrap());
         let options = ConsumerOptions::new().on_failure(back_off);
@@ -40,11 +40,11 @@ fn a_restart_buries_nothing() {
     for seed in seeds() {
         let mut scene = Scene::of(seed, "dead", &[], |_| Policy::new());
         let arn = scene.model.model(|model, _| model.queue_arn("dead")).unwrap();
-        let jobs = scene.model.sibling("jobs", &[("RedrivePolicy", &redrive_policy(&arn, 1))]);
+        let jobs = scene.model.sibling("jobs", &[("RedrivePolicy", &redrive_policy(&arn, 1))]).unwrap();
         let dead = std::mem::replace(&mut scene.model, jobs.clone());
         scene.keep(jobs.clone());
         for _ in 0..30 {
-            jobs.send("a job");
+            jobs.send("a job").unwrap();
         }
         let (work, after) = (scene.dice.between(20, 200), scene.dice.between(0, 300));
         let (work, after, time) = (scene.part(work), scene.part(after), scene.time.clone());
@@ -68,10 +68,10 @@ fn a_restart_buries_nothing() {
         assert!(report.last_receives.is_empty(), "seed {seed}: {report}");
         // Moved at the next receive, if at all.
         let mut visible = 0;
-        while jobs.receive(43_200).is_some() {
+        while jobs.receive(43_200).unwrap().is_some() {
             visible += 1;
         }
-        assert!(dead.receive(1).is_none(), "seed {seed}: a message was buried");
+        assert!(dead.receive(1).unwrap().is_none(), "seed {seed}: a message was buried");
         let deleted = scene.truth().iter().filter(|(_, deleted)| *deleted).count();
         assert_eq!(deleted + visible, 30, "seed {seed}");
     }

@@ -32,9 +32,9 @@ fn a_leaked_delivery_goes_to_somebody_else_after_the_longest_hold() {
         let (before, after) = (scene.part(270), scene.part(40));
         scene.world.run(async move {
             time.sleep(before).await;
-            assert!(model.receive(timeout).is_none(), "seed {seed}: it is held");
+            assert!(model.receive(timeout).unwrap().is_none(), "seed {seed}: it is held");
             time.sleep(after).await;
-            assert!(model.receive(timeout).is_some(), "seed {seed}: it is free");
+            assert!(model.receive(timeout).unwrap().is_some(), "seed {seed}: it is free");
         });
         assert_eq!(scene.keeper.stats().lost_waiting.limit, 1, "seed {seed}");
     }

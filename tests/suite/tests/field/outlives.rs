@@ -17,7 +17,7 @@ fn a_handler_longer_than_the_timeout_is_alone_with_its_message() {
             // A rival polls all the while.
             loop {
                 time.sleep(step).await;
-                model.receive(timeout);
+                model.receive(timeout).unwrap();
             }
         });
         let time = scene.time.clone();

@@ -8,8 +8,7 @@ use sqs_lease_driver::{
     ChangeVisibility, Delivery, Failure, Keeper, Moment, Policy, Queue, Receipt, ReceiptHandle, Refusal,
     Reply, Runtime, Settings, Source, Visibility,
 };
-use sqs_lease_sim::{Event, Receive};
-use sqs_lease_suite::modelled::ModelQueue;
+use sqs_lease_sim::{Event, ModelQueue, Receive};
 use sqs_lease_suite::virtual_time::{VirtualTime, World};
 
 /// How many seeds each test plays; `FIELD_SEEDS=1000` plays more, `FIELD_SEEDS=17..18` one.
@@ -35,7 +34,7 @@ pub(crate) enum Trouble {
 /// The queue of the model, with some trouble on the way.
 #[derive(Clone)]
 pub(crate) struct Line {
-    queue: ModelQueue,
+    queue: ModelQueue<VirtualTime>,
     trouble: Arc<Mutex<Option<Trouble>>>,
     /// Entries sent, changes and deletes.
     pub(crate) changes: Arc<AtomicUsize>,
@@ -97,7 +96,7 @@ impl Dice {
 pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) time: VirtualTime,
-    pub(crate) model: ModelQueue,
+    pub(crate) model: ModelQueue<VirtualTime>,
     pub(crate) line: Line,
     pub(crate) keeper: Keeper,
     pub(crate) dice: Dice,
@@ -123,7 +122,7 @@ impl Scene {
         let latency = Duration::from_millis(dice.between(1, (u64::from(timeout) * 50).min(3_000)));
         let world = World::new();
         let time = world.time();
-        let model = ModelQueue::new(time.clone(), name, latency, attributes);
+        let model = ModelQueue::new(time.clone(), name, latency, attributes).unwrap();
         let queue = model.clone();
         let line = Line { queue, trouble: Arc::default(), changes: Arc::default(), deletes: Arc::default() };
         let keeper = Keeper::new(line.clone(), time.clone(), Settings::new().policy(policy(timeout)));
@@ -132,7 +131,7 @@ impl Scene {
     }
 
     /// Keeps the deliveries of another queue from here on.
-    pub(crate) fn keep(&mut self, queue: ModelQueue) {
+    pub(crate) fn keep(&mut self, queue: ModelQueue<VirtualTime>) {
         self.line.queue = queue;
         self.keeper = Keeper::new(self.line.clone(), self.time.clone(), Settings::new());
         self.world.spawner().spawn(self.keeper.run());
@@ -150,8 +149,8 @@ impl Scene {
 
     /// Sends a message, receives it, and holds it.
     pub(crate) fn deliver(&self) -> Delivery<sqs_lease_sim::Delivery> {
-        self.model.send("a job");
-        self.model.receive_into(&self.keeper, self.timeout).expect("it is visible")
+        self.model.send("a job").unwrap();
+        self.model.receive_into(&self.keeper, self.timeout).unwrap().expect("it is visible")
     }
 
     /// How often each message was received, and whether it is gone.
@@ -170,7 +169,7 @@ impl Scene {
 #[derive(Clone)]
 pub(crate) struct ModelSource {
     time: VirtualTime,
-    model: ModelQueue,
+    model: ModelQueue<VirtualTime>,
     keeper: Keeper,
     timeout: u32,
     most: Option<u32>,

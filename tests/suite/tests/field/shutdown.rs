@@ -15,7 +15,7 @@ fn a_shutdown_keeps_what_runs_and_frees_what_waits() {
         let mut scene = Scene::of(seed, "jobs", &[], |_| Policy::new());
         let sent = usize::try_from(scene.dice.between(1, 40)).unwrap();
         for _ in 0..sent {
-            scene.model.send("a job");
+            scene.model.send("a job").unwrap();
         }
         let (work, prefetch) = (scene.dice.between(20, 400), scene.dice.between(0, 12));
         let (work, stop_after) = (scene.part(work), scene.dice.between(0, 500));
@@ -51,7 +51,7 @@ fn a_shutdown_keeps_what_runs_and_frees_what_waits() {
         assert_eq!(received, deleted + report.released.len(), "seed {seed}: {report}");
         // Everything else can be had at once.
         let mut visible = 0;
-        while scene.model.receive(43_200).is_some() {
+        while scene.model.receive(43_200).unwrap().is_some() {
             visible += 1;
         }
         assert_eq!(deleted + visible, sent, "seed {seed} at {}", scene.time.now());

@@ -13,7 +13,7 @@ use crate::scene::*;
 fn what_was_handled_is_offered_again_and_says_so() {
     for seed in seeds() {
         let mut scene = Scene::new(seed);
-        scene.model.send("a job");
+        scene.model.send("a job").unwrap();
         scene.line.set(Some(Trouble::AllFails));
         let noted: Arc<Mutex<Vec<(u32, bool)>>> = Arc::default();
         let (offers, line, mailbox) = (Arc::clone(&noted), scene.line.clone(), scene.world.mailbox());
