@@ -14,6 +14,7 @@ use crate::visibility::Visibility;
 
 mod advance;
 mod answers;
+mod chance;
 mod denials;
 mod event;
 mod lane;

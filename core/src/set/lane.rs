@@ -61,7 +61,7 @@ const SHORTEST_CALL: u64 = 1_000_000;
 /// So many throttled answers are more than a moment's trouble, ...
 const MANY: u32 = 8;
 /// ... unless there is only one among so many answers.
-const RARELY: u32 = 32;
+const RARELY: u32 = 128;
 /// Where nothing was throttled for so long, and nothing waits, calls need not be kept apart.
 const FORGOTTEN: u64 = 60 * NANOS_PER_SEC;
 
@@ -159,7 +159,7 @@ impl Lane {
             Some(pace.next())
         } else {
             let missing = self.in_flight.saturating_sub(self.allowed).saturating_add(1);
-            let pause = self.pace().saturating_mul(u64::try_from(missing).unwrap_or(u64::MAX));
+            let pause = self.times.pace().saturating_mul(u64::try_from(missing).unwrap_or(u64::MAX));
             Some(self.changed_at.plus_nanos(pause))
         }
     }
@@ -170,12 +170,8 @@ impl Lane {
         if self.allowed >= self.bound {
             return self.bound;
         }
-        let more = now.nanos_since(self.changed_at) / self.pace();
+        let more = now.nanos_since(self.changed_at) / self.times.pace();
         self.allowed.saturating_add(usize::try_from(more).unwrap_or(usize::MAX)).min(self.bound)
-    }
-
-    fn pace(&self) -> u64 {
-        self.times.median().unwrap_or(UNTIMED).max(SHORTEST_CALL)
     }
 
     pub(crate) fn sent(&mut self, now: Moment) {
@@ -191,9 +187,10 @@ impl Lane {
         self.pace.is_some()
     }
 
-    /// Whether calls are kept apart and leases wait for them: then who goes next is the lane's to say.
+    /// Whether calls are kept apart and leases wait for them, or throttling says nothing: then who goes next is the
+    /// lane's to say.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.pace.is_some() && !self.ready.is_empty()
+        self.pace.is_some_and(|pace| pace.is_by_chance() || !self.ready.is_empty())
     }
 
     /// A call has come back, or was given up. `is_crowd`: there are more leases than one call takes.
@@ -214,7 +211,7 @@ impl Lane {
                 self.trouble = self.trouble.saturating_add(RARELY);
                 if is_crowd && self.trouble > MANY * RARELY {
                     // Too fast is soon found out.
-                    let gap = self.pace() / u64::from(self.busiest);
+                    let gap = self.times.pace() / u64::from(self.busiest);
                     self.pace = Some(Pace::new(gap, in_flight, now));
                     (self.allowed, self.trouble) = (self.bound, 0);
                 }
@@ -222,10 +219,15 @@ impl Lane {
             (Closed::Answered, Some(pace)) if !self.ready.is_empty() => {
                 pace.answered(sent, in_flight, now);
                 // Far less than the bound of calls in flight leaves between them.
-                let shortest = self.pace() / u64::try_from(self.bound).unwrap_or(u64::MAX) / 2;
-                self.pace = self.pace.filter(|pace| pace.gap() > shortest);
+                let shortest = self.times.pace() / u64::try_from(self.bound).unwrap_or(u64::MAX) / 2;
+                if pace.is_by_chance() {
+                    pace.keep_wider_than(shortest);
+                } else if pace.gap() <= shortest {
+                    self.pace = None;
+                }
             }
             (Closed::Answered, Some(pace)) => {
+                pace.answered_at_leisure(sent, in_flight, now);
                 if now.nanos_since(pace.throttled_at()) > FORGOTTEN {
                     self.pace = None;
                 }
@@ -266,6 +268,11 @@ impl CallTimes {
 
     fn slow(&self) -> Option<u64> {
         self.median().map(|median| median.max(self.slow))
+    }
+
+    /// How fast calls are allowed again.
+    fn pace(&self) -> u64 {
+        self.median().unwrap_or(UNTIMED).max(SHORTEST_CALL)
     }
 
     fn median(&self) -> Option<u64> {
@@ -310,6 +317,43 @@ mod tests {
         lane.sent(at(0));
         lane.closed(1_000, Closed::Failed, true, at(1));
         assert_eq!((lane.in_flight(), lane.times.median()), (0, None));
+        assert_eq!(lane.room(at(1)), 8, "no fewer calls may go");
+        for _ in 0..20 {
+            lane.sent(at(2));
+            lane.closed(0, Closed::Failed, true, at(2));
+        }
+        assert!(!lane.is_paced());
+    }
+
+    #[test]
+    fn a_call_that_failed_changes_no_gap() {
+        let mut lane = lane(8);
+        while !lane.is_paced() {
+            lane.sent(at(0));
+            lane.closed(0, Closed::Throttled, true, at(0));
+        }
+        lane.enqueue(1, at(60_000));
+        let gap = |lane: &Lane| lane.pace.unwrap().gap();
+        for (how, changes) in [(Closed::Failed, false), (Closed::Throttled, true)] {
+            let before = gap(&lane);
+            for now in 1..50 {
+                lane.sent(at(now * 1_000));
+                lane.closed(1_000_000, how, true, at(now * 1_000 + 1));
+            }
+            assert_eq!(gap(&lane) != before, changes, "{how:?}");
+        }
+    }
+
+    #[test]
+    fn leases_that_one_call_takes_keep_no_calls_apart() {
+        for (is_crowd, is_paced) in [(false, false), (true, true)] {
+            let mut lane = lane(8);
+            for _ in 0..20 {
+                lane.sent(at(0));
+                lane.closed(0, Closed::Throttled, is_crowd, at(0));
+            }
+            assert_eq!(lane.is_paced(), is_paced);
+        }
     }
 
     #[test]

@@ -1,3 +1,4 @@
+use super::chance::Chance;
 use crate::time::{Moment, NANOS_PER_SEC};
 
 /// Keeps calls apart where SQS takes fewer than are wanted.
@@ -22,6 +23,7 @@ pub(crate) struct Pace {
     throttled_at: Moment,
     /// When the last call was to go.
     last: Moment,
+    chance: Chance,
 }
 
 /// So few answers between two that are throttled mean that the gap is far too narrow.
@@ -47,11 +49,23 @@ impl Pace {
             patience: least_patience(in_flight),
             throttled_at: now,
             last: now,
+            chance: Chance::default(),
         }
     }
 
     pub(crate) fn gap(&self) -> u64 {
         self.gap
+    }
+
+    /// Makes the gap no narrower than this.
+    pub(crate) fn keep_wider_than(&mut self, gap: u64) {
+        self.gap = self.gap.max(gap);
+        self.borne = self.borne.max(gap);
+    }
+
+    /// Whether calls are throttled however far apart they are.
+    pub(crate) fn is_by_chance(&self) -> bool {
+        self.chance.is_known()
     }
 
     pub(crate) fn next(&self) -> Moment {
@@ -75,6 +89,9 @@ impl Pace {
             // It was on its way when the gap was widened.
             return;
         }
+        if self.chance.explains(now) {
+            return;
+        }
         self.ill = self.ill.saturating_add(1);
         self.judge(in_flight, now);
     }
@@ -92,6 +109,13 @@ impl Pace {
         } else {
             self.gap.saturating_add(self.gap / hurry(in_flight) * u64::from(in_flight))
         };
+        if let Some(gap) = self.chance.is_found(self.well, self.ill, tried, now) {
+            // A wider gap was for nothing.
+            (self.gap, self.borne, self.throttled) = (gap, gap, gap / 2);
+            (self.well, self.ill, self.throttled_at) = (0, 0, now);
+            self.patience = least_patience(in_flight);
+            return;
+        }
         let least = least_patience(in_flight);
         let (well, ill) = (self.well.max(1), self.ill.min(self.well.max(1)));
         let mut wider = tried.saturating_add(tried / u64::from(well) * u64::from(ill));
@@ -106,14 +130,19 @@ impl Pace {
         } else if self.is_patient(in_flight) {
             let most = MOST_PATIENCE.max(in_flight.saturating_mul(64));
             let longest = u32::try_from(LONGEST_PATIENCE / wider.max(1)).unwrap_or(most);
-            self.patience = self.patience.saturating_mul(2).min(most).min(longest).max(least);
+            // One that is throttled long before it was to be looked for again is found sooner.
+            let is_where_it_was = self.well >= self.patience / 2;
+            let patience = if is_where_it_was { self.patience.saturating_mul(2) } else { self.patience / 2 };
+            self.patience = patience.min(most).min(longest).max(least);
             self.borne = wider;
         } else {
             wider = tried.saturating_add(tried / 16);
             self.borne = wider;
             self.patience = least;
         }
-        (self.gap, self.throttled) = (wider.min(WIDEST), tried);
+        let widest = self.chance.widest().max(self.gap);
+        self.borne = self.borne.min(widest);
+        (self.gap, self.throttled) = (wider.min(WIDEST).min(widest), tried);
         (self.well, self.ill, self.throttled_at) = (0, 0, now);
     }
 
@@ -135,12 +164,25 @@ impl Pace {
         self.well <= self.patience.saturating_mul(2).saturating_add(in_flight)
     }
 
+    /// A call that was sent then was not throttled, and none waits: that a wider gap would do says nothing.
+    pub(crate) fn answered_at_leisure(&mut self, sent: Moment, in_flight: u32, now: Moment) {
+        if sent < self.throttled_at {
+            return;
+        }
+        self.well = self.well.saturating_add(1);
+        self.chance.answered();
+        if self.ill > 0 {
+            self.judge(in_flight, now);
+        }
+    }
+
     /// A call that was sent then was not throttled. So many others are in flight.
     pub(crate) fn answered(&mut self, sent: Moment, in_flight: u32, now: Moment) {
         if sent < self.throttled_at {
             return;
         }
         self.well = self.well.saturating_add(1);
+        self.chance.answered();
         if self.ill > 0 {
             self.judge(in_flight, now);
             return;

@@ -2,6 +2,7 @@
 //!
 //! On the core, in virtual time, beside a queue that counts what it takes.
 
+mod chance;
 mod outage;
 mod scene;
 mod throttled;

