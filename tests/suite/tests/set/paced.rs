@@ -141,3 +141,38 @@ fn a_throttled_settle_goes_again_when_it_is_its_turn() {
         assert!(in_turn >= 10, "delete: {is_delete}, {in_turn}");
     }
 }
+
+/// How long leases pause after a call that is throttled while another waits for the gap, where so many are left of forty whose
+/// calls were all throttled for long.
+fn pauses_of_the_last(left: usize) -> Vec<Duration> {
+    let mut set = Set::new(SetPolicy::new());
+    let keys: Vec<_> = (0..40).map(|_| insert(&mut set, 0, 600)).collect();
+    run(&mut set, 300_000, 400_000, |_, _| Answer::Failed(Failure::Throttled));
+    for key in &keys[left - 1..] {
+        set.remove(*key);
+    }
+    let (now, call) = (400_000..).find_map(|now| Some((now, *drain(&mut set, now).1.first()?))).unwrap();
+    // In its middle one millisecond later.
+    insert(&mut set, now - 1_999, 4);
+    assert_eq!(drain(&mut set, now + 1).1, []);
+    assert!(set.held_back(CallKind::ChangeVisibility) > 0, "it waits");
+    set.handle_answer(call.id, Answer::Failed(Failure::Throttled), ms(now + 2));
+    let pause = |event| match event {
+        Event::Failed { retry_at, .. } => Some(retry_at.unwrap() - ms(now + 2)),
+        _ => None,
+    };
+    std::iter::from_fn(|| set.poll_event(ms(now + 2))).filter_map(pause).collect()
+}
+
+#[test]
+fn in_a_crowd_what_is_throttled_goes_again_in_its_turn() {
+    assert_eq!(pauses_of_the_last(40), [Duration::ZERO; 10]);
+    assert_eq!(pauses_of_the_last(11), [Duration::ZERO; 10]);
+}
+
+#[test]
+fn what_is_left_of_a_crowd_waits_as_each_alone_does() {
+    let pauses = pauses_of_the_last(10);
+    assert_eq!(pauses.len(), 9);
+    assert!(pauses.iter().all(|pause| *pause >= Duration::from_secs(2)), "{pauses:?}");
+}
