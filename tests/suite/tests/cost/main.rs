@@ -27,22 +27,23 @@ fn to_least(calls: u64, extensions: u64) -> u64 {
 
 #[test]
 fn w1_full_calls_and_a_wake_for_each_slack_at_every_size() {
-    for leases in [10, 120, 1_200, 12_000] {
+    for (leases, halves) in [(1, 20), (10, 20), (120, 20), (1_200, 20), (12_000, 20), (120_000, 4)] {
         let mut world = World::new();
         let scene = Scene::new(&world, 30, Duration::ZERO);
         let (counts, wakes) = world.run(async move {
             let held = scene.hold_spread(leases).await;
             scene.time.sleep(2 * HALF).await;
-            let counted = scene.count(20 * HALF).await;
+            let counted = scene.count(halves * HALF).await;
             drop(held);
             counted
         });
-        let least = u64::from(leases) / 10 * 20;
+        let least = u64::from(leases.div_ceil(10) * halves);
         assert!(counts.calls <= least * 1_005 / 1_000, "{leases}: {} calls for {least}", counts.calls);
+        assert_eq!(counts.entries, u64::from(leases * halves), "{leases}: each once in each half");
         assert_eq!(counts.late, Duration::ZERO, "{leases}: none is after its middle");
         assert!(counts.early <= seconds(3), "{leases}: {:?} before its middle", counts.early);
         // One for each 50 ms at most.
-        assert!(wakes <= least.min(20 * 15 * 20), "{leases}: {wakes} wakes in 300 s");
+        assert!(wakes <= least.min(u64::from(halves) * 15 * 20), "{leases}: {wakes} wakes");
     }
 }
 

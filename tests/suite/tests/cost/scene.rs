@@ -65,9 +65,10 @@ impl Scene {
     /// So many, received in tens over half of the timeout.
     pub(crate) async fn hold_spread(&self, leases: u32) -> Vec<Delivery<()>> {
         let mut held = Vec::with_capacity(leases as usize);
-        for _ in 0..leases / 10 {
-            held.extend((0..10).map(|_| self.hold()));
-            self.time.sleep(HALF * 10 / leases).await;
+        while held.len() < leases as usize {
+            let together = (leases as usize - held.len()).min(10);
+            held.extend((0..together).map(|_| self.hold()));
+            self.time.sleep(HALF * 10 / leases.max(10)).await;
         }
         held
     }
