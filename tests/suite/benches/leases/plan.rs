@@ -41,7 +41,7 @@ impl Plan {
         seconds: 60,
         mixed: 120,
         seeds: 5,
-        real: 1_000,
+        real: 600,
         counted: 15,
         end_to_end: false,
     };
