@@ -24,6 +24,8 @@ pub(crate) fn run(leases: u32, seconds: u32, trouble: Option<&str>) {
     let mut server = Server::start(leases, TIMEOUT);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(async {
+        let onlooker = server.client();
+        assert_eq!(server.visible(&onlooker).await, leases, "before any is received");
         Heap::count();
         let ours = std::sync::Arc::new(Ours::open(server.client(), server.queue_url(), TIMEOUT).await);
         let start = Instant::now();
@@ -67,6 +69,7 @@ pub(crate) fn run(leases: u32, seconds: u32, trouble: Option<&str>) {
                 stats.change_entries as f64 / stats.change_calls as f64
             );
             assert_eq!(stats.lost(), 0, "none is lost");
+            assert_eq!(server.visible(&onlooker).await, 0, "nor does the server think so");
             if let Some(trouble) = trouble {
                 server.becomes(if look % CALM == 0 { trouble } else { "well" });
             }

@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use sqs_lease_sim::{Action, Fault, Settings};
 use sqs_lease_tokio::aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
+use sqs_lease_tokio::aws_sdk_sqs::types::QueueAttributeName;
 use sqs_lease_tokio::aws_sdk_sqs::{Client, Config};
 
 /// Serves a queue with so many messages until its input is closed; a line of it changes what becomes of extensions.
@@ -52,6 +53,14 @@ impl Server {
     pub(crate) fn becomes(&mut self, how: &str) {
         let input = self.child.stdin.as_mut().expect("piped");
         writeln!(input, "{how}").expect("the server is there");
+    }
+
+    /// How many messages the server would give to others: none, while all are held.
+    pub(crate) async fn visible(&self, client: &Client) -> u32 {
+        let count = QueueAttributeName::ApproximateNumberOfMessages;
+        let call = client.get_queue_attributes().queue_url(&self.queue_url).attribute_names(count.clone());
+        let output = call.send().await.expect("an answer");
+        output.attributes.and_then(|them| them.get(&count)?.parse().ok()).expect("a number")
     }
 
     pub(crate) fn queue_url(&self) -> &str {
