@@ -55,18 +55,6 @@ fn after_a_failed_try_it_is_an_event() {
     assert!(matches!(event, Some(Event::Extended { key: its, attempt: 2, .. }) if its == key), "{event:?}");
 }
 
-#[test]
-fn what_happened_before_a_removal_is_still_told_and_nothing_after_it() {
-    let mut set = Set::new(sqs_lease_core::SetPolicy::new());
-    let key = insert(&mut set, 0, 30);
-    let call = call(&mut set, 15_000);
-    set.handle_answer(call.id, Answer::Done, ms(16_000));
-    assert_eq!(set.remove(key), Some(30));
-    assert!(matches!(set.poll_event(ms(16_000)), Some(Event::Extended { key: its, .. }) if its == key));
-    assert_eq!(set.get(key), None);
-    assert_eq!((set.poll_event(ms(90_000)), set.poll_timeout()), (None, None));
-}
-
 /// Two sets go the same way, one by events and one without, whatever SQS answers.
 #[test]
 fn nothing_else_differs() {

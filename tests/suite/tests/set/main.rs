@@ -6,6 +6,7 @@ use sqs_lease_core::{Call, Event, LeaseKey, LeaseSet, Moment, Policy, Received, 
 
 mod acknowledged;
 mod bounds;
+mod events;
 mod late;
 mod lead;
 mod linger;
