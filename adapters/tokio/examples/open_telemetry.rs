@@ -80,10 +80,20 @@ async fn run() -> Result<()> {
     });
     tell(&format!("stopped: {}", consumer.run().await?));
 
-    provider.force_flush()?;
-    let spans = exporter.get_finished_spans()?;
-    let span = spans.iter().find(|span| span.name == "process jobs").ok_or("no span was exported")?;
-    check(span)
+    // It ends where the handler's task is dropped: on another thread, perhaps a moment later.
+    let ended = async {
+        loop {
+            provider.force_flush()?;
+            let span = exporter.get_finished_spans()?.into_iter().find(|span| span.name == "process jobs");
+            match span {
+                Some(span) => return Result::Ok(span),
+                None => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    };
+    let span =
+        tokio::time::timeout(Duration::from_secs(5), ended).await.map_err(|_| "no span was exported")??;
+    check(&span)
 }
 
 /// Prints what was exported, and compares it with what the documentation says.
