@@ -31,7 +31,7 @@ impl Scarce {
         let in_flight = VecDeque::new();
         Self {
             set,
-            now: 1_000,
+            now: 1_000_000,
             rate,
             saves,
             saved: 0.0,
