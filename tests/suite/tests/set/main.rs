@@ -5,6 +5,7 @@ use std::time::Duration;
 use sqs_lease_core::{Call, Event, LeaseKey, LeaseSet, Moment, Policy, Received, SetPolicy, Visibility};
 
 mod acknowledged;
+mod alike;
 mod bounds;
 mod events;
 mod late;
