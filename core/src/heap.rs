@@ -125,3 +125,32 @@ impl Heap {
         self.nodes.capacity() <= SMALL
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The room of a heap of so many, of which so many are left.
+    fn room(most: u32, left: u32) -> usize {
+        let mut heap = Heap { nodes: Vec::with_capacity(most as usize) };
+        for name in 0..most {
+            heap.push(Node { at: Moment::ORIGIN, turn: name, name }, |_, _| {});
+        }
+        for _ in left..most {
+            heap.remove(0, |_, _| {});
+        }
+        heap.nodes.capacity()
+    }
+
+    #[test]
+    fn room_is_given_back_where_three_quarters_of_it_are_empty() {
+        assert_eq!(room(4_096, 1_024), 4_096);
+        assert_eq!(room(4_096, 1_023), 2_046);
+    }
+
+    #[test]
+    fn little_room_is_kept() {
+        assert_eq!(room(256, 0), 256);
+        assert_eq!(room(257, 63), 126);
+    }
+}

@@ -45,6 +45,47 @@ fn what_is_put_back_in_reverse_is_as_it_was() {
     assert_eq!(order, [0, 1, 3, 2, 4, 5]);
 }
 
+/// As long as nothing was scheduled for another moment in between.
+#[test]
+fn what_comes_one_by_one_for_one_moment_is_taken_out_together() {
+    let mut schedule = Schedule::default();
+    for slot in 0..25 {
+        schedule.push(slot, at(7));
+    }
+    let taken = core::iter::from_fn(|| schedule.pop_group_due(at(7), 10));
+    let together: Vec<Vec<u32>> = taken.map(|it| it.iter().map(|it| it.slot).collect()).collect();
+    let tens = [0..10, 10..20, 20..25];
+    assert_eq!(together, tens.map(Vec::from_iter));
+}
+
+#[test]
+fn what_is_put_back_is_taken_out_together_with_what_it_came_from() {
+    let mut schedule = Schedule::default();
+    schedule.push_all(&[4, 2, 0, 1, 3], at(7));
+    let taken: Vec<_> = (0..3).map(|_| schedule.pop().unwrap()).collect();
+    for &it in taken.iter().rev() {
+        schedule.put_back(it);
+    }
+    let together = schedule.pop_group_due(at(7), 10).unwrap();
+    assert_eq!(together.iter().map(|it| it.slot).collect::<Vec<_>>(), [4, 2, 0, 1, 3]);
+}
+
+#[test]
+fn what_is_due_is_counted_only_as_far_as_is_asked() {
+    let mut schedule = Schedule::default();
+    for slot in 0..50 {
+        schedule.push(slot, at(u64::from(slot)));
+    }
+    for enough in 1..50 {
+        assert_eq!(schedule.due(at(100), enough), enough, "each is alone");
+    }
+    let mut schedule = Schedule::default();
+    schedule.push_all(&Vec::from_iter(0..50), at(7));
+    for (enough, counted) in [(1, 10), (10, 10), (11, 20), (50, 50), (51, 50)] {
+        assert_eq!(schedule.due(at(7), enough), counted, "ten at a time, where {enough} are enough");
+    }
+}
+
 #[test]
 fn memory_is_given_back() {
     let mut schedule = Schedule::default();

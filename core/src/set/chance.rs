@@ -151,6 +151,7 @@ mod tests {
     fn as_many_throttled_with_a_wider_gap_are_chance() {
         assert_eq!(found(&[(3, 1_000), (3, 1_300)]).1, Some(1_000));
         assert_eq!(found(&[(1, 1_000), (1, 1_300)]).1, Some(1_000));
+        assert_eq!(found(&[(1, 1_000), (2, 1_300)]).1, Some(1_000), "more, and sooner so many");
     }
 
     #[test]
@@ -161,6 +162,7 @@ mod tests {
             "a quarter fewer calls are throttled by a quarter less"
         );
         assert_eq!(found(&[(3, 1_000), (0, 1_300), (0, 3_000)]).1, None);
+        assert_eq!(found(&[(5, 1_000), (4, 1_300)]).1, None, "a fifth more is taken by a quarter less");
     }
 
     #[test]
@@ -185,7 +187,26 @@ mod tests {
             })
         };
         assert!(unlucky(2));
+        assert!(unlucky(3), "half more");
         assert!(!unlucky(4), "more than it was is not chance");
+    }
+
+    #[test]
+    fn chance_explains_eight_in_a_row() {
+        let (mut chance, _) = found(&[(1, 1_000), (1, 1_300)]);
+        // What they bring themselves is less than two more.
+        let in_a_row = (0..100).take_while(|_| chance.explains(NOW)).count();
+        assert!((8..10).contains(&in_a_row), "{in_a_row}");
+    }
+
+    #[test]
+    fn one_of_some_thousands_is_nothing_to_look_into() {
+        for (answers, is_found) in [(400, true), (4_200, false)] {
+            let mut chance = Chance::default();
+            let gaps = [[1_000; 8], [1_300; 8]].concat();
+            let found = gaps.iter().find_map(|gap| chance.is_found(answers, 1, *gap, NOW));
+            assert_eq!(found.is_some(), is_found, "one of {answers}");
+        }
     }
 
     #[test]
