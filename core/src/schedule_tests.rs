@@ -80,7 +80,7 @@ fn what_is_due_is_counted_only_as_far_as_is_asked() {
         assert_eq!(schedule.due(at(100), enough), enough, "each is alone");
     }
     let mut schedule = Schedule::default();
-    schedule.push_all(&Vec::from_iter(0..50), at(7));
+    schedule.push_all(&(0..50).collect::<Vec<_>>(), at(7));
     for (enough, counted) in [(1, 10), (10, 10), (11, 20), (50, 50), (51, 50)] {
         assert_eq!(schedule.due(at(7), enough), counted, "ten at a time, where {enough} are enough");
     }

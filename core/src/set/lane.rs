@@ -357,6 +357,21 @@ mod tests {
     }
 
     #[test]
+    fn one_throttled_among_many_that_were_not_keeps_no_calls_apart() {
+        for (well, is_paced) in [(RARELY, false), (RARELY / 4, true)] {
+            let mut lane = lane(8);
+            for _ in 0..40 {
+                let answers = (0..well).map(|_| Closed::Answered).chain([Closed::Throttled]);
+                for how in answers {
+                    lane.sent(at(0));
+                    lane.closed(0, how, true, at(0));
+                }
+            }
+            assert_eq!(lane.is_paced(), is_paced, "one of {well}");
+        }
+    }
+
+    #[test]
     fn what_few_calls_take_longer_than_follows_many_and_no_single_one() {
         let mut times = CallTimes::default();
         for (took, slow) in [

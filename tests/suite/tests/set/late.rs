@@ -40,6 +40,8 @@ fn each_entry_gives_up_at_its_own_time_and_the_call_at_the_latest() {
     assert!(matches!(told[..], [Event::Failed { key, .. }] if key == short), "{told:?}");
     assert!(set.awaits(under_way.id));
     set.handle_answer(under_way.id, Answer::Done, ms(3_050));
+    let (told, _) = drain(&mut set, 3_050);
+    assert!(matches!(told[..], [Event::Extended { key, .. }] if key == long), "{told:?}");
     assert_eq!(set.lease(short).unwrap().end(), ms(4_000), "it was given up");
     assert_eq!(set.lease(long).unwrap().end(), ms(62_000));
 }
@@ -149,6 +151,73 @@ fn a_gap_brings_everything_nearer() {
     // One that comes after the gap is not moved by it.
     let three = insert(&mut set, 10_000, 30);
     assert_eq!(set.lease(three).unwrap().end(), ms(40_000));
+}
+
+#[test]
+fn what_is_told_after_a_gap_is_told_by_the_callers_clock() {
+    let mut set = Set::new(SetPolicy::new());
+    insert(&mut set, 0, 30);
+    set.handle_gap(Duration::from_secs(5), ms(1_000));
+    let first = call(&mut set, 10_000);
+    set.handle_answer(first.id, Answer::Failed(Failure::Transient), ms(10_100));
+    let (told, _) = drain(&mut set, 10_100);
+    let [Event::Failed { retry_at, .. }] = told[..] else { panic!("{told:?}") };
+    assert_eq!(retry_at, Some(ms(11_100)));
+    let second = call(&mut set, 11_100);
+    set.handle_answer(second.id, Answer::Done, ms(11_200));
+    let (told, _) = drain(&mut set, 11_200);
+    assert!(
+        matches!(told[..], [Event::Extended { held_until, attempt: 2, .. }] if held_until == ms(41_100)),
+        "{told:?}"
+    );
+    let third = call(&mut set, 26_100);
+    set.handle_answer(third.id, Answer::Done, ms(26_200));
+    let (told, _) = drain(&mut set, 26_200);
+    assert!(
+        matches!(told[..], [Event::Extended { held_until, attempt: 1, .. }] if held_until == ms(56_100)),
+        "{told:?}"
+    );
+}
+
+/// Neither a wake-up nor a place before the calls.
+#[test]
+fn what_is_removed_leaves_nothing_behind() {
+    let mut set = narrow();
+    let waits = insert(&mut set, 0, 30);
+    set.remove(waits);
+    assert_eq!(set.poll_timeout(), None, "it waited for its middle");
+
+    let [taken, held_back] = [insert(&mut set, 1_000, 30), insert(&mut set, 1_050, 30)];
+    let under_way = call(&mut set, 16_000);
+    assert_eq!(keys(&under_way), [taken]);
+    assert_eq!(calls(&mut set, 16_050), []);
+    assert_eq!(set.held_back(CHANGE), 1);
+    set.remove(held_back);
+    assert_eq!(set.held_back(CHANGE), 0, "it waited for a call");
+    set.handle_answer(under_way.id, Answer::Failed(Failure::Transient), ms(16_100));
+    drain(&mut set, 16_100);
+    assert_eq!(set.poll_timeout(), Some(ms(17_100)));
+    set.remove(taken);
+    assert_eq!(set.poll_timeout(), None, "it waited for its next try");
+
+    let [taken, held_back] = [insert(&mut set, 17_000, 30), insert(&mut set, 17_000, 30)];
+    set.delete(taken, ms(18_000)).unwrap();
+    let under_way = call(&mut set, 18_000);
+    set.delete(held_back, ms(18_050)).unwrap();
+    assert_eq!(calls(&mut set, 18_050), []);
+    assert_eq!(set.held_back(CallKind::Delete), 1);
+    set.remove(held_back);
+    assert_eq!(set.held_back(CallKind::Delete), 0);
+    set.handle_answer(under_way.id, Answer::Done, ms(18_100));
+    drain(&mut set, 18_100);
+    assert_eq!(set.poll_timeout(), None);
+}
+
+#[test]
+fn a_call_takes_all_that_is_due_also_where_no_event_was_asked_for() {
+    let mut set = Set::new(SetPolicy::new().coalesce(0).unwrap());
+    let due: Vec<_> = (0..10).map(|_| insert(&mut set, 0, 30)).collect();
+    assert_eq!(set.poll_call(ms(15_000)).map(|call| keys(&call)), Some(due));
 }
 
 #[test]

@@ -85,33 +85,38 @@ fn an_entry_that_is_throttled_alone_slows_nobody_down() {
 /// What had no pause of its own lengthens none.
 #[test]
 fn a_failure_of_another_kind_waits_as_the_first_of_its_kind() {
-    let mut set = Set::new(SetPolicy::new());
-    for _ in 0..40 {
-        insert(&mut set, 0, 600);
-    }
-    // Everything is throttled for so long that each lease was tried several times.
-    let mut tries = 0_u64;
-    run(&mut set, 300_000, 420_000, |_, _| {
-        tries += 1;
-        Answer::Failed(Failure::Throttled)
-    });
-    assert!(tries > 40, "{tries}");
-    let mut broken = None;
-    let told = run(&mut set, 420_000, 430_000, |call, now| {
-        if broken.is_some() {
-            return Answer::Done;
+    for is_delete in [false, true] {
+        let mut set = Set::new(SetPolicy::new());
+        for _ in 0..40 {
+            let key = insert(&mut set, 0, 600);
+            if is_delete {
+                set.delete(key, ms(300_000)).unwrap();
+            }
         }
-        broken = Some((call.entries[0].key, now));
-        Answer::Failed(Failure::Transient)
-    });
-    let (first, at) = broken.unwrap();
-    let retry_at = told.iter().find_map(|event| match event {
-        Event::Failed { key, failure: Failure::Transient, retry_at, .. } if *key == first => *retry_at,
-        _ => None,
-    });
-    let pause = retry_at.unwrap() - ms(at);
-    // Three failures were waited out before calls were kept apart.
-    assert!(pause <= Duration::from_millis(8_001), "{pause:?}");
+        // Everything is throttled for so long that each lease was tried several times.
+        let mut tries = 0_u64;
+        run(&mut set, 300_000, 420_000, |call, _| {
+            tries += u64::from((call.kind == CallKind::Delete) == is_delete);
+            Answer::Failed(Failure::Throttled)
+        });
+        assert!(tries > 40, "{tries}");
+        let mut broken = None;
+        let told = run(&mut set, 420_000, 430_000, |call, now| {
+            if broken.is_some() || (call.kind == CallKind::Delete) != is_delete {
+                return Answer::Failed(Failure::Throttled);
+            }
+            broken = Some((call.entries[0].key, now));
+            Answer::Failed(Failure::Transient)
+        });
+        let (first, at) = broken.unwrap();
+        let retry_at = told.iter().find_map(|event| match event {
+            Event::Failed { key, failure: Failure::Transient, retry_at, .. } if *key == first => *retry_at,
+            _ => None,
+        });
+        let pause = retry_at.unwrap() - ms(at);
+        // Three failures were waited out before calls were kept apart.
+        assert!(pause <= Duration::from_millis(8_001), "{pause:?}, deletes: {is_delete}");
+    }
 }
 
 /// The pace decides when a throttled settle goes again, not a pause of its own: others of its kind wait, too.
@@ -175,4 +180,81 @@ fn what_is_left_of_a_crowd_waits_as_each_alone_does() {
     let pauses = pauses_of_the_last(10);
     assert_eq!(pauses.len(), 9);
     assert!(pauses.iter().all(|pause| *pause >= Duration::from_secs(2)), "{pauses:?}");
+}
+
+/// Forty leases whose calls were all throttled, from the middle at 300 s until then: calls are kept apart, and leases wait.
+fn crowded(until: u64) -> Set {
+    let mut set = Set::new(SetPolicy::new());
+    for _ in 0..40 {
+        insert(&mut set, 0, 600);
+    }
+    run(&mut set, 300_000, until, |_, _| Answer::Failed(Failure::Throttled));
+    set
+}
+
+/// The first call that goes from then on, and when.
+fn next_call(set: &mut Set, from: u64) -> (Call, u64) {
+    (from..from + 2_000).find_map(|now| Some((*drain(set, now).1.first()?, now))).unwrap()
+}
+
+/// A lease on its own gives up a second before its end; here the next turn may still come in time.
+#[test]
+fn what_is_throttled_at_the_last_moment_goes_again_in_its_turn() {
+    let mut set = crowded(599_001);
+    let (call, now) = next_call(&mut set, 599_001);
+    set.handle_answer(call.id, Answer::Failed(Failure::Throttled), ms(now + 1));
+    let told = drain(&mut set, now + 1).0;
+    assert_eq!(told.len(), 10);
+    for event in told {
+        assert!(matches!(event, Event::Failed { retry_at: Some(at), .. } if at == ms(now + 1)), "{event:?}");
+    }
+}
+
+/// Leases that are lost later let a release go first.
+#[test]
+fn a_release_that_would_be_lost_goes_before_extensions_that_would_not() {
+    let mut set = crowded(400_000);
+    let released = insert(&mut set, 399_000, 120);
+    set.release(released, visibility(0), ms(400_000)).unwrap();
+    let (call, _) = next_call(&mut set, 400_000);
+    assert_eq!(call.entries[0].key, released);
+    assert_eq!(call.entries.len(), 10);
+}
+
+/// That one message is throttled says nothing of whose turn it is.
+#[test]
+fn an_entry_that_is_throttled_alone_has_a_pause_of_its_own_in_a_crowd_too() {
+    let mut set = crowded(400_000);
+    let (call, now) = next_call(&mut set, 400_000);
+    let outcomes = [vec![Some(Err(Failure::Throttled))], vec![Some(Ok(())); 9]].concat();
+    set.handle_answer(call.id, Answer::Entries(&outcomes), ms(now + 1));
+    let pause = drain(&mut set, now + 1).0.into_iter().find_map(|event| match event {
+        Event::Failed { key, retry_at, .. } => {
+            assert_eq!(key, call.entries[0].key);
+            retry_at.map(|at| at - ms(now + 1))
+        }
+        _ => None,
+    });
+    assert!(pause.is_some_and(|pause| pause >= Duration::from_secs(2)), "{pause:?}");
+}
+
+/// Its lease has given that try up, and waits for the next one.
+#[test]
+fn a_throttled_answer_that_comes_too_late_for_a_lease_changes_nothing_of_it() {
+    let mut set = crowded(400_000);
+    // In its middle at once: it goes with the next call, and wants its answer sooner than the others.
+    let short = insert(&mut set, 396_000, 8);
+    let (call, now) = next_call(&mut set, 400_000);
+    assert_eq!(call.entries[0].key, short);
+    let given_up = (now..now + 8_000)
+        .find(|now| {
+            drain(&mut set, *now).0.iter().any(|it| matches!(it, Event::Failed { key, .. } if *key == short))
+        })
+        .unwrap();
+    assert!(set.awaits(call.id));
+    let retry_at = |set: &Set| set.lease(short).unwrap().next().map(|next| next.at);
+    let before = retry_at(&set).unwrap();
+    assert!(before > ms(given_up + 1));
+    set.handle_answer(call.id, Answer::Failed(Failure::Throttled), ms(given_up + 1));
+    assert_eq!(retry_at(&set), Some(before));
 }

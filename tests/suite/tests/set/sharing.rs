@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use sqs_lease_core::{
-    Answer, Ask, Call, CallKind, Event, FailedCall, Failure, Received, SetPolicy, StopReason,
+    Answer, Ask, Call, CallKind, Event, FailedCall, Failure, LeaseKey, Received, SetPolicy, StopReason,
 };
 
-use super::{Set, calls, events, insert, keys, ms, policy, visibility};
+use super::{Set, call, calls, events, insert, keys, ms, policy, visibility};
 
 fn sizes(calls: &[Call]) -> Vec<usize> {
     calls.iter().map(|call| call.entries.len()).collect()
@@ -101,25 +101,26 @@ fn a_refusal_of_a_call_of_one_is_about_its_delivery() {
 #[test]
 fn denials_are_told_at_most_once_in_thirty_seconds() {
     let mut set = Set::new(SetPolicy::new().coalesce(0).unwrap());
-    for received in [0, 1_000, 2_000] {
-        insert(&mut set, received, 120);
-    }
+    let keys = [0, 1_000, 2_000].map(|received| insert(&mut set, received, 120));
     let mut told = Vec::new();
     for at in [60_000, 61_000, 62_000] {
         let taken = calls(&mut set, at);
         set.handle_answer(taken[0].id, Answer::Failed(Failure::Denied), ms(at + 100));
         told.extend(events(&mut set, at + 100));
     }
-    let count = |events: &[Event]| -> Vec<u32> {
-        events
-            .iter()
-            .filter_map(|event| if let Event::Denied { leases, .. } = event { Some(*leases) } else { None })
-            .collect()
+    let denied = |events: &[Event]| -> Vec<(LeaseKey, u32)> {
+        let denied = |event: &Event| match event {
+            Event::Denied { key, leases } => Some((*key, *leases)),
+            _ => None,
+        };
+        events.iter().filter_map(denied).collect()
     };
-    assert_eq!(count(&told), [1]);
-    assert_eq!(count(&events(&mut set, 90_099)), [0; 0]);
+    assert_eq!(denied(&told), [(keys[0], 1)]);
+    // It would try again at that moment.
+    set.remove(keys[0]);
+    assert_eq!(denied(&events(&mut set, 90_099)), []);
     assert_eq!(set.poll_timeout(), Some(ms(90_100)));
-    assert_eq!(count(&events(&mut set, 90_100)), [2], "the two others, together");
+    assert_eq!(denied(&events(&mut set, 90_100)), [(keys[1], 2)], "the two others, by the first of them");
 }
 
 // ---- When a call is made ----------------------------------------------------------------------------------
@@ -306,6 +307,41 @@ fn where_not_all_that_are_due_find_room_those_go_first_that_are_lost_first() {
     let lost_first: Vec<_> = (0..10).map(|_| insert(&mut set, 5_000, 20)).collect();
     let taken = calls(&mut set, 15_000);
     assert_eq!(taken.iter().map(keys).collect::<Vec<_>>(), [lost_first]);
+}
+
+/// What was due a moment ago had found room.
+#[test]
+fn whether_all_find_room_is_asked_anew_at_each_instant() {
+    let mut set = Set::new(SetPolicy::new().coalesce(1).unwrap().changes_in_flight(1).unwrap());
+    insert(&mut set, 0, 29);
+    // In their middle half a second later: the later half is lost at 25 s, the others at 30 s.
+    for _ in 0..10 {
+        insert(&mut set, 0, 30);
+    }
+    let lost_first: Vec<_> = (0..10).map(|_| insert(&mut set, 5_000, 20)).collect();
+    let first = call(&mut set, 14_500);
+    set.handle_answer(first.id, Answer::Done, ms(14_501));
+    assert_eq!(keys(&call(&mut set, 15_000)), lost_first);
+}
+
+/// Five wait for a call already where ten come to their middle: together they are more than the one call takes.
+#[test]
+fn what_waits_counts_where_not_all_find_room() {
+    let mut set = Set::new(SetPolicy::new().coalesce(1).unwrap().changes_in_flight(1).unwrap());
+    let failed: Vec<_> = (0..5).map(|_| insert(&mut set, 0, 27)).collect();
+    for _ in 0..5 {
+        insert(&mut set, 0, 30);
+    }
+    let lost_first: Vec<_> = (0..5).map(|_| insert(&mut set, 5_000, 20)).collect();
+    let first = call(&mut set, 13_500);
+    assert_eq!(keys(&first), failed);
+    set.handle_answer(first.id, Answer::Failed(Failure::Transient), ms(14_050));
+    // Their retry is due 50 ms before the others come to their middle.
+    let mut taken = keys(&call(&mut set, 15_000));
+    taken.sort_unstable();
+    let mut wanted = [failed, lost_first].concat();
+    wanted.sort_unstable();
+    assert_eq!(taken, wanted);
 }
 
 #[test]
