@@ -23,6 +23,7 @@ pub(crate) struct Lane {
     trouble: u32,
     /// How many calls were in flight at most when that began.
     busiest: u32,
+    /// Where there is one, as many calls are allowed as the bound says.
     pace: Option<Pace>,
 }
 
@@ -155,7 +156,7 @@ impl Lane {
             Some(now)
         } else if self.in_flight >= self.bound {
             None
-        } else if let Some(pace) = self.pace.filter(|_| self.allowed_at(now) > self.in_flight) {
+        } else if let Some(pace) = self.pace {
             Some(pace.next())
         } else {
             let missing = self.in_flight.saturating_sub(self.allowed).saturating_add(1);

@@ -57,6 +57,30 @@ fn a_call_that_failed_changes_no_gap() {
     }
 }
 
+/// Half of what is between two of eight calls of 100 ms each, were they evenly spread, is no gap to wait for.
+#[test]
+fn calls_are_kept_apart_no_more_where_the_bound_does_that() {
+    let mut lane = lane(8);
+    while !lane.is_paced() {
+        lane.sent(at(0));
+        lane.closed(100_000_000, Closed::Answered, true, at(100));
+        for _ in 0..20 {
+            lane.sent(at(0));
+            lane.closed(100_000_000, Closed::Throttled, true, at(100));
+        }
+    }
+    lane.enqueue(1, at(60_000_000));
+    let mut last = 0;
+    for now in 100..100_000 {
+        let Some(pace) = lane.pace else { break };
+        last = pace.gap();
+        lane.sent(at(now));
+        lane.closed(100_000_000, Closed::Answered, true, at(now + 100));
+    }
+    assert!(!lane.is_paced());
+    assert!((6_250_001..7_000_000).contains(&last), "{last}");
+}
+
 #[test]
 fn leases_that_one_call_takes_keep_no_calls_apart() {
     for (is_crowd, is_paced) in [(false, false), (true, true)] {
