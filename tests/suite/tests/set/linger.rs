@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sqs_lease_core::{Answer, CallKind, SetPolicy, SetPolicyError, StopReason};
+use sqs_lease_core::{Answer, CallKind, Event, Failure, SetPolicy, SetPolicyError, StopReason};
 
 use super::{Set, call, calls, events, insert, keys, ms, visibility};
 
@@ -121,6 +121,23 @@ fn what_was_removed_waits_for_no_company() {
     assert_eq!(set.poll_timeout(), Some(ms(2_000)));
     set.remove(deleted);
     set.remove(released);
+    assert_eq!(set.poll_timeout(), None);
+}
+
+/// An extension that was under way finds that it is gone.
+#[test]
+fn what_is_over_waits_for_no_company() {
+    let mut set = lingering(1_000);
+    let key = insert(&mut set, 0, 30);
+    let extension = call(&mut set, 15_000);
+    set.delete(key, ms(15_100)).unwrap();
+    assert_eq!(set.poll_timeout(), Some(ms(16_100)));
+    set.handle_answer(extension.id, Answer::Failed(Failure::Gone), ms(15_200));
+    let told = events(&mut set, 15_200);
+    assert!(
+        matches!(told[..], [.., Event::Stopped { ended, .. }] if ended.reason == StopReason::Refused),
+        "{told:?}"
+    );
     assert_eq!(set.poll_timeout(), None);
 }
 
