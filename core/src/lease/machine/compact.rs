@@ -82,7 +82,9 @@ impl Machine {
             _ => return None,
         };
         let Self { end, limit, timeout, extension, counted, extensions, .. } = *self;
-        Some(Compact { end, limit, sent, extensions, timeout, extension, counted, terms, state })
+        let compact = Compact { end, limit, sent, extensions, timeout, extension, counted, terms, state };
+        debug_assert!(compact.expand(self.terms()) == *self);
+        Some(compact)
     }
 }
 
