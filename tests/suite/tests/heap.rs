@@ -30,6 +30,11 @@ fn many_leases_cost_few_bytes_and_extensions_none() {
         after_others <= alone,
         "{after_others} bytes per lease after those of 40 other policies, {alone} else"
     );
+    let [at_the_peak, left] = events_not_taken_out();
+    assert!(
+        left <= FIXED && at_the_peak > 10 * FIXED,
+        "{at_the_peak} bytes for events, {left} when they are taken out"
+    );
     let [few, many] = [1_200, 12_000].map(driven);
     // The rest is the loop's, whatever it keeps.
     assert!(many <= few, "{few} bytes per lease of few, {many} of many");
@@ -106,6 +111,23 @@ fn beside_others_that_are_gone(others: u32) -> isize {
     }
     // Less where they take pages that the others left.
     (Heap::counts().live - before) / 1_000
+}
+
+/// Bytes for the events of 12 000 extensions, and what is left of them when all are taken out.
+fn events_not_taken_out() -> [isize; 2] {
+    let (timeout, start) = (Visibility::new(30).unwrap(), Moment::from_secs(1));
+    let mut set = LeaseSet::new(SetPolicy::new());
+    for number in 0..12_000 {
+        set.insert(&Policy::new(), Received::new(start, timeout), number, start);
+    }
+    let now = start + HALF;
+    let before = Heap::counts().live;
+    while let Some(call) = set.poll_call(now) {
+        set.handle_answer(call.id, Answer::Done, now);
+    }
+    let all = Heap::counts().live - before;
+    while set.poll_event(now).is_some() {}
+    [all, Heap::counts().live - before]
 }
 
 /// Bytes per lease beyond the handle, with loop and handles of users.
