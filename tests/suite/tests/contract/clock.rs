@@ -81,6 +81,24 @@ fn a_gap_brings_everything_nearer() {
     assert_eq!(lease.poll(at(106_000)), Some(Action::Stop(StopReason::Expired)));
 }
 
+/// Whatever says what time it is counts: a clock that runs backwards afterwards stands still there.
+#[test]
+fn each_input_says_what_time_it_is() {
+    // An answer.
+    let mut lease = lease();
+    let extend = extension(&mut lease, at(115_000));
+    lease.handle_answer(extend.attempt.id, Ok(()), at(124_000));
+    lease.extend(secs(20), at(100_000)).unwrap();
+    assert_eq!(lease.poll_timeout(), Some(at(124_000)));
+    // A gap, and what it adds: five seconds after 108 s it is as late as at 113 s.
+    let mut lease = Lease::new(&policy(), Received::new(at(100_000), secs(30)));
+    lease.handle_gap(Duration::from_secs(5), at(108_000));
+    assert_eq!(lease.remaining(at(101_000)), Duration::from_secs(17));
+    lease.handle_gap(Duration::from_secs(2), at(100_000));
+    assert_eq!(lease.remaining(at(107_000)), Duration::from_secs(15));
+    extension(&mut lease, at(107_000));
+}
+
 #[test]
 fn a_gap_of_a_set_brings_everything_nearer() {
     let mut set = set();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sqs_lease_core::{Answer, Received};
+use sqs_lease_core::{Action, Answer, Received, StopReason};
 
 use super::{at, extension, lease, policy, secs, set};
 
@@ -21,6 +21,18 @@ fn a_lease_says_what_is_left_and_what_comes_next() {
     assert!(!lease.awaits(extend.attempt.id) && !lease.is_settling());
     lease.delete(at(116_000)).unwrap();
     assert!(lease.is_settling());
+}
+
+/// An input at the very end still counts, but nothing goes any more.
+#[test]
+fn nothing_comes_next_at_the_end() {
+    let mut lease = lease();
+    lease.extend(secs(60), at(129_999)).unwrap();
+    assert_eq!(lease.next().map(|next| (next.at, next.by)), Some((at(129_999), secs(60))));
+    lease.extend(secs(60), at(130_000)).unwrap();
+    assert_eq!(lease.ended(), None);
+    assert_eq!(lease.next(), None);
+    assert_eq!(lease.poll(at(130_000)), Some(Action::Stop(StopReason::Expired)));
 }
 
 #[test]

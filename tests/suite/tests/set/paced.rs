@@ -258,3 +258,30 @@ fn a_throttled_answer_that_comes_too_late_for_a_lease_changes_nothing_of_it() {
     set.handle_answer(call.id, Answer::Failed(Failure::Throttled), ms(given_up + 1));
     assert_eq!(retry_at(&set), Some(before));
 }
+
+/// The tries without a pause of their own are forgotten with the others once one succeeds.
+#[test]
+fn after_an_acknowledgement_failures_count_from_none() {
+    let mut set = crowded(400_000);
+    let (call, now) = next_call(&mut set, 400_000);
+    let key = call.entries[0].key;
+    set.handle_answer(call.id, Answer::Done, ms(now + 1));
+    // All others are out of the way.
+    let others: Vec<_> = set.iter().map(|(other, _)| other).filter(|other| *other != key).collect();
+    for other in others {
+        set.remove(other);
+    }
+    let mut now = now + 300_000;
+    let mut pauses = Vec::new();
+    for _ in 0..4 {
+        let (call, sent) = next_call(&mut set, now);
+        assert_eq!(call.entries[0].key, key);
+        set.handle_answer(call.id, Answer::Failed(Failure::Transient), ms(sent));
+        let [Event::Failed { retry_at: Some(retry_at), .. }] = drain(&mut set, sent).0[..] else {
+            panic!("it failed")
+        };
+        pauses.push((retry_at - ms(sent)).as_secs());
+        now = sent + 1_000 * pauses[pauses.len() - 1];
+    }
+    assert_eq!(pauses, [1, 2, 4, 8]);
+}
