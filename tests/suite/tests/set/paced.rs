@@ -274,14 +274,14 @@ fn after_an_acknowledgement_failures_count_from_none() {
     let mut now = now + 300_000;
     let mut pauses = Vec::new();
     for _ in 0..4 {
-        let (call, sent) = next_call(&mut set, now);
+        let (call, tried) = next_call(&mut set, now);
         assert_eq!(call.entries[0].key, key);
-        set.handle_answer(call.id, Answer::Failed(Failure::Transient), ms(sent));
-        let [Event::Failed { retry_at: Some(retry_at), .. }] = drain(&mut set, sent).0[..] else {
+        set.handle_answer(call.id, Answer::Failed(Failure::Transient), ms(tried));
+        let [Event::Failed { retry_at: Some(retry_at), .. }] = drain(&mut set, tried).0[..] else {
             panic!("it failed")
         };
-        pauses.push((retry_at - ms(sent)).as_secs());
-        now = sent + 1_000 * pauses[pauses.len() - 1];
+        pauses.push((retry_at - ms(tried)).as_secs());
+        now = tried + 1_000 * pauses[pauses.len() - 1];
     }
     assert_eq!(pauses, [1, 2, 4, 8]);
 }
