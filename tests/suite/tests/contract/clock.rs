@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use sqs_lease_core::{Action, Answer, Failure, Lease, Moment, Policy, Received, StopReason};
+use sqs_lease_core::{
+    Action, Answer, CallId, Failure, Lease, LeaseKey, LeaseSet, Moment, Policy, Received, StopReason,
+};
 
-use super::{at, extension, lease, policy, secs, set};
+use super::{at, extension, lease, policy, secs, set, unknown_attempt};
 
 #[test]
 fn a_clock_that_stands_still_gets_everything_once() {
@@ -81,9 +83,47 @@ fn a_gap_brings_everything_nearer() {
     assert_eq!(lease.poll(at(106_000)), Some(Action::Stop(StopReason::Expired)));
 }
 
-/// Whatever says what time it is counts: a clock that runs backwards afterwards stands still there.
+/// A clock that runs backwards afterwards stands still there.
 #[test]
-fn each_input_says_what_time_it_is() {
+fn the_time_of_every_input_was_seen() {
+    let late = at(112_000);
+    let inputs: [fn(&mut Lease, Moment); 6] = [
+        |lease, now| assert_eq!(lease.poll(now), None),
+        |lease, now| lease.handle_answer(unknown_attempt(), Ok(()), now),
+        |lease, now| lease.handle_gap(Duration::ZERO, now),
+        |lease, now| lease.delete(now).unwrap(),
+        |lease, now| lease.release(secs(0), now).unwrap(),
+        |lease, now| lease.extend(secs(30), now).unwrap(),
+    ];
+    for (which, input) in inputs.into_iter().enumerate() {
+        let mut lease = lease();
+        input(&mut lease, late);
+        assert_eq!(lease.remaining(at(101_000)), Duration::from_secs(18), "{which}");
+    }
+    let inputs: [fn(&mut LeaseSet<&str>, LeaseKey, CallId, Moment); 7] = [
+        |set, _, _, now| assert_eq!(set.poll_event(now), None),
+        |set, _, _, now| assert_eq!(set.poll_call(now), None),
+        |set, _, stale, now| set.handle_answer(stale, Answer::Done, now),
+        |set, _, _, now| set.handle_gap(Duration::ZERO, now),
+        |set, key, _, now| set.delete(key, now).unwrap(),
+        |set, key, _, now| set.release(key, secs(0), now).unwrap(),
+        |set, key, _, now| set.extend(key, secs(30), now).unwrap(),
+    ];
+    for (which, input) in inputs.into_iter().enumerate() {
+        let mut set = set();
+        let gone = set.insert(&policy(), Received::new(at(85_000), secs(30)), "gone", at(85_000));
+        let stale = set.poll_call(at(100_000)).unwrap().id;
+        set.handle_answer(stale, Answer::Done, at(100_000));
+        set.remove(gone);
+        while set.poll_event(at(100_000)).is_some() {}
+        let key = set.insert(&policy(), Received::new(at(100_000), secs(30)), "a", at(100_000));
+        input(&mut set, key, stale, late);
+        assert_eq!(set.lease(key).unwrap().remaining(at(101_000)), Duration::from_secs(18), "{which}");
+    }
+}
+
+#[test]
+fn the_time_of_an_answer_and_of_a_gap_was_seen() {
     // An answer.
     let mut lease = lease();
     let extend = extension(&mut lease, at(115_000));

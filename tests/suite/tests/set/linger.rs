@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sqs_lease_core::{Answer, CallKind, Event, Failure, SetPolicy, SetPolicyError, StopReason};
+use sqs_lease_core::{Answer, CallKind, Event, Failure, SetPolicy, SetPolicyError, SettleError, StopReason};
 
 use super::{Set, call, calls, events, insert, keys, ms, visibility};
 
@@ -122,6 +122,17 @@ fn what_was_removed_waits_for_no_company() {
     set.remove(deleted);
     set.remove(released);
     assert_eq!(set.poll_timeout(), None);
+}
+
+#[test]
+fn asking_twice_waits_no_longer() {
+    let mut set = lingering(1_000);
+    let key = insert(&mut set, 0, 30);
+    set.delete(key, ms(1_000)).unwrap();
+    assert_eq!(set.delete(key, ms(1_500)), Err(SettleError::AlreadySettling));
+    assert_eq!(set.release(key, visibility(0), ms(1_600)), Err(SettleError::AlreadySettling));
+    assert_eq!(set.poll_timeout(), Some(ms(2_000)));
+    assert_eq!(keys(&call(&mut set, 2_000)), [key]);
 }
 
 /// An extension that was under way finds that it is gone.
