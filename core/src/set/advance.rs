@@ -174,19 +174,12 @@ impl<T> LeaseSet<T> {
 
         let waiting = Waiting { extension: extends || waits, settle: deletes || releases };
         let wake = machine.wake_except(waiting);
-        // Not one that is to be settled: what else is due of it must not wait until its middle is looked at.
-        let is_middle =
-            wake.is_some() && !waiting.extension && !machine.is_settling() && machine.middle() == wake;
-        let (here, other) = if is_middle {
-            (&mut self.middles, &mut self.others)
-        } else {
-            (&mut self.others, &mut self.middles)
-        };
-        other.remove(slot);
+        // What waits for its middle alone is undisturbed.
+        self.middles.remove(slot);
         match wake {
-            Some(at) => here.set(slot, at),
+            Some(at) => self.others.set(slot, at),
             None => {
-                here.remove(slot);
+                self.others.remove(slot);
             }
         }
     }
