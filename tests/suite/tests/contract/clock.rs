@@ -83,11 +83,14 @@ fn a_gap_brings_everything_nearer() {
     assert_eq!(lease.poll(at(106_000)), Some(Action::Stop(StopReason::Expired)));
 }
 
+type OfLease = fn(&mut Lease, Moment);
+type OfSet = fn(&mut LeaseSet<&str>, LeaseKey, CallId, Moment);
+
 /// A clock that runs backwards afterwards stands still there.
 #[test]
 fn the_time_of_every_input_was_seen() {
     let late = at(112_000);
-    let inputs: [fn(&mut Lease, Moment); 6] = [
+    let inputs: [OfLease; 6] = [
         |lease, now| assert_eq!(lease.poll(now), None),
         |lease, now| lease.handle_answer(unknown_attempt(), Ok(()), now),
         |lease, now| lease.handle_gap(Duration::ZERO, now),
@@ -100,7 +103,7 @@ fn the_time_of_every_input_was_seen() {
         input(&mut lease, late);
         assert_eq!(lease.remaining(at(101_000)), Duration::from_secs(18), "{which}");
     }
-    let inputs: [fn(&mut LeaseSet<&str>, LeaseKey, CallId, Moment); 7] = [
+    let inputs: [OfSet; 7] = [
         |set, _, _, now| assert_eq!(set.poll_event(now), None),
         |set, _, _, now| assert_eq!(set.poll_call(now), None),
         |set, _, stale, now| set.handle_answer(stale, Answer::Done, now),

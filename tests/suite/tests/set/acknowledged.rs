@@ -30,6 +30,26 @@ fn those_of_a_call_are_told_together_as_far_as_they_are_alike() {
 }
 
 #[test]
+fn of_a_call_that_failed_in_part_the_others_are_told_together() {
+    let mut set = Set::new(sqs_lease_core::SetPolicy::new());
+    let keys: Vec<_> = (0..5).map(|_| insert(&mut set, 0, 30)).collect();
+    let call = call(&mut set, 15_000);
+    let mut outcomes = [Some(Ok(())); 5];
+    outcomes[2] = Some(Err(Failure::Transient));
+    let mut told = Vec::new();
+    set.handle_answer_with(
+        call.id,
+        Answer::Entries(&outcomes),
+        |those| told.push(those.entries.len()),
+        ms(16_000),
+    );
+    assert_eq!(told, [2, 2]);
+    let event = set.poll_event(ms(16_000));
+    assert!(matches!(event, Some(Event::Failed { key, .. }) if key == keys[2]), "{event:?}");
+    assert_eq!(set.poll_event(ms(16_000)), None);
+}
+
+#[test]
 fn leases_due_at_one_moment_are_extended_each_by_its_own() {
     let mut set = Set::new(sqs_lease_core::SetPolicy::new());
     for (received, timeout) in [(0, 30), (5_000, 20), (0, 30), (9_000, 12)] {

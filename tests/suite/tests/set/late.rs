@@ -47,6 +47,29 @@ fn each_entry_gives_up_at_its_own_time_and_the_call_at_the_latest() {
 }
 
 #[test]
+fn the_answer_to_a_try_that_was_given_up_is_not_taken_for_a_later_one() {
+    let mut set = Set::new(SetPolicy::new());
+    let short = insert(&mut set, 0, 4);
+    let long = insert(&mut set, 1_900, 60);
+    set.extend(long, visibility(60), ms(2_000)).unwrap();
+    let first = call(&mut set, 2_000);
+    // The short one gives it up after a second, and is extended by another call; the long one still waits for it.
+    drain(&mut set, 3_000);
+    let second = call(&mut set, 3_134);
+    assert_eq!(keys(&second), [short]);
+    set.handle_answer(second.id, Answer::Done, ms(3_200));
+    let third = call(&mut set, 5_134);
+    assert_eq!(keys(&third), [short]);
+    drain(&mut set, 5_200);
+    set.handle_answer(first.id, Answer::Done, ms(5_200));
+    let (told, _) = drain(&mut set, 5_200);
+    assert!(matches!(told[..], [Event::Extended { key, .. }] if key == long), "{told:?}");
+    assert_eq!(set.lease(short).unwrap().end(), ms(7_134));
+    set.handle_answer(third.id, Answer::Done, ms(5_300));
+    assert_eq!(set.lease(short).unwrap().end(), ms(9_134));
+}
+
+#[test]
 fn an_answer_counts_once() {
     let mut set = Set::new(SetPolicy::new());
     let key = insert(&mut set, 0, 30);
