@@ -79,6 +79,22 @@ fn while_held_back_one_that_cannot_be_saved_is_passed_over() {
 }
 
 #[test]
+fn a_call_that_was_given_up_took_so_long() {
+    let mut set = narrow();
+    insert(&mut set, 0, 40);
+    let first = call(&mut set, 20_000);
+    let given_up = 26_667;
+    assert_eq!(set.poll_timeout(), Some(first.answer_by));
+    assert!((ms(given_up - 1)..ms(given_up)).contains(&first.answer_by));
+    // With three seconds left, and with nine.
+    let lost: Vec<_> = (0..3).map(|_| insert(&mut set, 17_700, 12)).collect();
+    let saved: Vec<_> = (0..10).map(|_| insert(&mut set, 16_000, 20)).collect();
+    assert_eq!(calls(&mut set, 26_500), []);
+    assert_eq!(keys(&call(&mut set, given_up)), saved);
+    assert!(lost.iter().all(|&key| set.lease(key).unwrap().is_held(ms(given_up))));
+}
+
+#[test]
 fn a_settle_waits_at_most_a_second_behind_extensions() {
     let mut set = narrow();
     insert(&mut set, 0, 60);
