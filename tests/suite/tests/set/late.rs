@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sqs_lease_core::{Answer, CallKind, Event, Failure, SetPolicy, SettleError, StopReason, Visibility};
+use sqs_lease_core::{
+    Answer, CallKind, Event, FailedCall, Failure, SetPolicy, SettleError, StopReason, Visibility,
+};
 
 use super::{Set, call, calls, drain, insert, keys, ms, narrow, visibility};
 
@@ -24,6 +26,32 @@ fn a_call_is_given_up_by_itself_and_frees_its_place() {
     set.handle_answer(first.id, Answer::Done, ms(20_500));
     assert_eq!(set.lease(key).unwrap().end(), ms(30_000));
     assert_eq!(keys(&call(&mut set, 21_000)), [key]);
+}
+
+#[test]
+fn a_settle_that_nobody_answers_is_told_as_failed() {
+    for which in [FailedCall::Delete, FailedCall::Release] {
+        let mut set = Set::new(SetPolicy::new());
+        let key = insert(&mut set, 0, 30);
+        let asked = match which {
+            FailedCall::Delete => set.delete(key, ms(3_000)),
+            _ => set.release(key, visibility(20), ms(3_000)),
+        };
+        asked.unwrap();
+        let under_way = call(&mut set, 3_000);
+        // A third of what is left.
+        assert_eq!(under_way.answer_by, ms(12_000));
+        let (told, _) = drain(&mut set, 12_000);
+        let failed = Event::Failed {
+            key,
+            call: which,
+            failure: Failure::Transient,
+            attempt: 1,
+            retry_at: Some(ms(13_000)),
+        };
+        assert_eq!(told, [failed]);
+        assert_eq!(keys(&call(&mut set, 13_000)), [key]);
+    }
 }
 
 #[test]
