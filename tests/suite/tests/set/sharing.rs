@@ -167,6 +167,21 @@ fn the_tenth_is_of_each_leases_own_timeout() {
     assert_eq!(taken[0].entries[1].key, long);
 }
 
+/// Not of what it asks for.
+#[test]
+fn the_tenth_is_of_the_timeout_in_force() {
+    for (due, is_drawn) in [(39_000, true), (38_900, false)] {
+        let mut set = Set::new(SetPolicy::new());
+        insert(&mut set, due - 20_000, 40);
+        // Sooner than at 30 s it would be shortened; in the middle of the new timeout before its end is 45 s.
+        let policy = policy().extension(visibility(30)).unwrap();
+        set.insert(&policy, Received::new(ms(0), visibility(60)), 0, ms(0));
+        assert_eq!(calls(&mut set, 30_000), []);
+        assert_eq!(set.poll_timeout(), Some(ms(due)));
+        assert_eq!(call(&mut set, due).entries.len() == 2, is_drawn, "{due}");
+    }
+}
+
 #[test]
 fn coalesce_zero_sends_each_in_its_own_middle() {
     let mut set = Set::new(SetPolicy::new().coalesce(0).unwrap());
