@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sqs_lease_core::{Answer, Failure, SetPolicy};
 
-use super::{Set, call, calls, insert, ms};
+use super::{Set, call, calls, insert, keys, ms};
 
 fn leading(millis: u64) -> SetPolicy {
     SetPolicy::new().lead(Duration::from_millis(millis))
@@ -65,4 +65,12 @@ fn a_lead_is_no_way_past_the_bound() {
 fn a_lead_of_the_settings_stands_before_that_of_an_adapter() {
     assert_eq!(leading(1).or_lead(Duration::from_millis(2)), leading(1));
     assert_eq!(SetPolicy::new().or_lead(Duration::from_millis(2)), leading(2));
+}
+
+/// A hundredth of the short one is 40 ms, a tenth 400.
+#[test]
+fn with_a_lead_one_that_may_begin_takes_along_another_of_its_moment() {
+    let mut set = Set::new(leading(45));
+    let both = [insert(&mut set, 0, 30), insert(&mut set, 13_000, 4)];
+    assert_eq!(keys(&call(&mut set, 14_955)), both);
 }

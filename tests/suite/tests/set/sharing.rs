@@ -183,6 +183,20 @@ fn the_tenth_is_of_the_timeout_in_force() {
 }
 
 #[test]
+fn past_thirty_two_that_do_not_fit_no_more_are_looked_at() {
+    for (passed_over, is_found) in [(31, true), (32, false)] {
+        let mut set = Set::new(SetPolicy::new());
+        insert(&mut set, 0, 30);
+        // Half a second before their middle, of which a tenth of their timeout is 0.4 s.
+        for _ in 0..passed_over {
+            insert(&mut set, 13_500, 4);
+        }
+        insert(&mut set, 1_000, 30);
+        assert_eq!(call(&mut set, 15_000).entries.len() == 2, is_found, "{passed_over}");
+    }
+}
+
+#[test]
 fn coalesce_zero_sends_each_in_its_own_middle() {
     let mut set = Set::new(SetPolicy::new().coalesce(0).unwrap());
     insert(&mut set, 0, 30);
