@@ -155,6 +155,33 @@ fn throttling_halves_and_time_brings_calls_back() {
 }
 
 #[test]
+fn what_time_brought_back_is_halved_again() {
+    let mut lane = lane(8);
+    for (now, room) in [(100, 4), (60_000, 4), (60_100, 2)] {
+        lane.sent(at(now));
+        lane.closed(0, Closed::Throttled, true, at(now));
+        assert_eq!(lane.room(at(now)), room, "at {now} ms");
+    }
+}
+
+#[test]
+fn what_was_forgotten_has_to_be_found_again() {
+    let mut lane = lane(8);
+    while !lane.is_paced() {
+        lane.sent(at(0));
+        lane.closed(0, Closed::Throttled, true, at(0));
+    }
+    for (now, is_paced) in [(60_000, true), (60_001, false)] {
+        lane.sent(at(now));
+        lane.closed(0, Closed::Answered, true, at(now));
+        assert_eq!(lane.is_paced(), is_paced, "at {now} ms");
+    }
+    lane.sent(at(60_002));
+    lane.closed(0, Closed::Throttled, true, at(60_002));
+    assert!(!lane.is_paced(), "one that is throttled is no reason");
+}
+
+#[test]
 fn says_when_a_throttled_call_will_be_allowed() {
     let mut lane = lane(2);
     lane.enqueue(1, at(5_000));

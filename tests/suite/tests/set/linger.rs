@@ -125,6 +125,19 @@ fn what_was_removed_waits_for_no_company() {
 }
 
 #[test]
+fn each_kind_is_woken_for_alone() {
+    for is_delete in [true, false] {
+        let mut set = lingering(1_000);
+        let key = insert(&mut set, 0, 30);
+        let asked =
+            if is_delete { set.delete(key, ms(1_000)) } else { set.release(key, visibility(9), ms(1_000)) };
+        asked.unwrap();
+        assert_eq!(set.poll_timeout(), Some(ms(2_000)), "a delete: {is_delete}");
+        assert_eq!(keys(&call(&mut set, 2_000)), [key]);
+    }
+}
+
+#[test]
 fn asking_twice_waits_no_longer() {
     let mut set = lingering(1_000);
     let key = insert(&mut set, 0, 30);

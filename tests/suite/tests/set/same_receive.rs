@@ -1,5 +1,7 @@
 //! Calls whose entries are all of one receive, for FIFO queues in high-throughput mode.
 
+use std::time::Duration;
+
 use sqs_lease_core::{CallKind, LeaseKey, SetPolicy};
 
 use super::{Set, call, calls, insert, keys, ms, visibility};
@@ -54,6 +56,19 @@ fn settles_too_go_in_a_call_for_each_receive() {
     };
     assert_eq!(of(CallKind::Delete), [vec![first[0], first[1]], vec![second[0], second[1]]]);
     assert_eq!(of(CallKind::ChangeVisibility), [vec![first[2]], vec![second[2]]]);
+}
+
+#[test]
+fn a_settle_that_waits_goes_along_with_its_own_receive_alone() {
+    let policy = SetPolicy::new().same_receive(true).linger(Duration::from_secs(5)).unwrap();
+    for which in [0, 1] {
+        let (mut set, receives) = two_receives(policy);
+        let released = receives[which][0];
+        set.release(released, visibility(0), ms(14_000)).unwrap();
+        let taken = call(&mut set, 15_000);
+        assert_eq!(keys(&taken).contains(&released), which == 0, "{which}");
+        assert!(taken.entries.iter().all(|entry| receives[0].contains(&entry.key)));
+    }
 }
 
 #[test]
