@@ -166,6 +166,11 @@ mod tests {
     }
 
     #[test]
+    fn what_a_limit_leaves_may_be_chance() {
+        assert_eq!(found(&[(4, 1_000), (2, 1_300), (2, 1_700)]).1, Some(1_300));
+    }
+
+    #[test]
     fn as_many_throttled_with_the_same_gap_say_nothing() {
         assert_eq!(found(&[(3, 1_000), (3, 1_200)]).1, None);
         assert_eq!(found(&[(3, 1_000), (3, 700)]).1, None);

@@ -123,6 +123,25 @@ fn denials_are_told_at_most_once_in_thirty_seconds() {
     assert_eq!(denied(&events(&mut set, 90_100)), [(keys[1], 2)], "the two others, by the first of them");
 }
 
+#[test]
+fn thirty_seconds_are_counted_from_when_a_denial_was_told() {
+    let mut set = Set::new(SetPolicy::new().coalesce(0).unwrap());
+    let mut denied_at = Vec::new();
+    for received in [0, 140_000, 145_000] {
+        let key = insert(&mut set, received, 120);
+        let middle = received + 60_000;
+        let under_way = call(&mut set, middle);
+        set.handle_answer(under_way.id, Answer::Failed(Failure::Denied), ms(middle));
+        let told = events(&mut set, middle);
+        if told.iter().any(|event| matches!(event, Event::Denied { .. })) {
+            denied_at.push(middle);
+        }
+        set.remove(key);
+    }
+    assert_eq!(denied_at, [60_000, 200_000]);
+    assert_eq!(set.poll_timeout(), Some(ms(230_000)));
+}
+
 // ---- When a call is made ----------------------------------------------------------------------------------
 
 #[test]
