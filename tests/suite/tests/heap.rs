@@ -40,6 +40,10 @@ fn many_leases_cost_few_bytes_and_extensions_none() {
     assert!(many <= few, "{few} bytes per lease of few, {many} of many");
 }
 
+/// Of a lease that keeps to the ordinary way, its place in the schedule and its key here included; one that does not takes more
+/// than twice as much.
+const LEASE: isize = 88;
+
 /// A task for each lease takes 384 bytes.
 const TASK: isize = 384;
 
@@ -78,6 +82,8 @@ fn core_alone(leases: u32) {
         "{leases}: {allocations} allocations in 3 extensions of each"
     );
     let steady = after.live - before;
+    let each = (steady - FIXED) / leases as isize;
+    assert!(each <= LEASE, "{leases}: {each} bytes per lease");
     let peak = Heap::peak() - before;
     assert!(peak * 10 <= steady * 11, "{leases}: {peak} bytes at the peak, {steady} when steady");
 
