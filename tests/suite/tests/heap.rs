@@ -82,7 +82,7 @@ fn core_alone(leases: u32) {
         "{leases}: {allocations} allocations in 3 extensions of each"
     );
     let steady = after.live - before;
-    let each = (steady - FIXED) / leases as isize;
+    let each = (steady - FIXED) / isize::try_from(leases).unwrap();
     assert!(each <= LEASE, "{leases}: {each} bytes per lease");
     let peak = Heap::peak() - before;
     assert!(peak * 10 <= steady * 11, "{leases}: {peak} bytes at the peak, {steady} when steady");
