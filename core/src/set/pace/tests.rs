@@ -145,6 +145,24 @@ fn the_gap_narrows_in_so_many_answers_to_what_was_throttled_and_little_below() {
 }
 
 #[test]
+fn from_far_too_wide_it_comes_back_by_quarters() {
+    let mut pace = found();
+    pace.gap = 100_000_000;
+    for gap in [25_000_000, 6_250_000, 1_562_500, 1_000_000] {
+        pace.answered(NOW, 1, NOW);
+        assert_eq!(pace.gap(), gap);
+    }
+}
+
+#[test]
+fn a_limit_is_left_alone_for_a_minute_at_most() {
+    let mut pace = Pace::new(500_000_000, 1, NOW);
+    (pace.throttled, pace.patience, pace.well) = (500_000_000, 100, 100);
+    pace.throttled(NOW, 1, NOW);
+    assert_eq!((pace.gap(), pace.patience), (505_000_000, 118));
+}
+
+#[test]
 fn long_after_the_limit_was_expected_it_narrows_by_a_part_of_itself() {
     let mut pace = found();
     pace.well = 201;
