@@ -156,7 +156,6 @@ impl<T> LeaseSet<T> {
     /// Tells the failures that were counted since `before`.
     pub(super) fn tell_failures(&mut self, key: Key, machine: &Machine, before: Counted, failure: Failure) {
         let after = Counted::of(machine);
-        let over = machine.ended().is_some();
         let settle = if machine.is_deleting() { FailedCall::Delete } else { FailedCall::Release };
         for (call, failed, attempt, retry_at) in [
             (
@@ -168,7 +167,7 @@ impl<T> LeaseSet<T> {
             (settle, after.settle != before.settle, after.settle, machine.settle_retry_at()),
         ] {
             if failed {
-                let retry_at = retry_at.filter(|_| !over).map(|at| self.clock.outer(at));
+                let retry_at = retry_at.map(|at| self.clock.outer(at));
                 let attempt = u32::from(attempt);
                 self.events.push_back(Event::Failed { key: LeaseKey(key), call, failure, attempt, retry_at });
             }

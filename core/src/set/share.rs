@@ -104,16 +104,10 @@ impl<T> LeaseSet<T> {
         if !self.lane(kind).can_send(now) {
             return;
         }
-        loop {
-            self.take_ready(call, now);
-            if kind == CallKind::ChangeVisibility && self.fits_at(now) {
-                // Those that are due go from where they are.
-                self.draw_forward(call, now, Drawn::Due);
-            }
-            // One that was found due may have turned out to be ready for this kind.
-            if !call.entries.is_empty() || self.lane(kind).waiting() == 0 {
-                break;
-            }
+        self.take_ready(call, now);
+        if kind == CallKind::ChangeVisibility && self.fits_at(now) {
+            // Those that are due go from where they are.
+            self.draw_forward(call, now, Drawn::Due);
         }
         self.take_along(call, now);
         let lead = self.reach.lead;
