@@ -8,6 +8,16 @@ fn lane(bound: u16) -> Lane {
     Lane::new(bound)
 }
 
+/// Of eight calls, all throttled at once.
+fn paced() -> Lane {
+    let mut lane = lane(8);
+    while !lane.is_paced() {
+        lane.sent(at(0));
+        lane.closed(0, Closed::Throttled, true, at(0));
+    }
+    lane
+}
+
 #[test]
 fn only_a_call_that_was_throttled_as_a_whole_says_that_there_are_too_many() {
     let (ok, throttled) = (Some(Ok(())), Some(Err(Failure::Throttled)));
@@ -40,11 +50,7 @@ fn a_call_that_failed_teaches_nothing() {
 
 #[test]
 fn a_call_that_failed_changes_no_gap() {
-    let mut lane = lane(8);
-    while !lane.is_paced() {
-        lane.sent(at(0));
-        lane.closed(0, Closed::Throttled, true, at(0));
-    }
+    let mut lane = paced();
     lane.enqueue(1, at(60_000));
     let gap = |lane: &Lane| lane.pace.unwrap().gap();
     for (how, changes) in [(Closed::Failed, false), (Closed::Throttled, true)] {
@@ -60,15 +66,7 @@ fn a_call_that_failed_changes_no_gap() {
 /// Half of what is between two of eight calls of 100 ms each, were they evenly spread, is no gap to wait for.
 #[test]
 fn calls_are_kept_apart_no_more_where_the_bound_does_that() {
-    let mut lane = lane(8);
-    while !lane.is_paced() {
-        lane.sent(at(0));
-        lane.closed(100_000_000, Closed::Answered, true, at(100));
-        for _ in 0..20 {
-            lane.sent(at(0));
-            lane.closed(100_000_000, Closed::Throttled, true, at(100));
-        }
-    }
+    let mut lane = paced();
     lane.enqueue(1, at(60_000_000));
     let mut last = 0;
     for now in 100..100_000 {
@@ -166,11 +164,7 @@ fn what_time_brought_back_is_halved_again() {
 
 #[test]
 fn what_was_forgotten_has_to_be_found_again() {
-    let mut lane = lane(8);
-    while !lane.is_paced() {
-        lane.sent(at(0));
-        lane.closed(0, Closed::Throttled, true, at(0));
-    }
+    let mut lane = paced();
     for (now, is_paced) in [(60_000, true), (60_001, false)] {
         lane.sent(at(now));
         lane.closed(0, Closed::Answered, true, at(now));

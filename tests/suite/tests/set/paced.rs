@@ -27,6 +27,21 @@ fn run(
     told
 }
 
+/// Forty leases whose calls were all throttled, from the middle at 300 s until then: calls are kept apart, and leases wait.
+fn crowded(until: u64) -> Set {
+    let mut set = Set::new(SetPolicy::new());
+    for _ in 0..40 {
+        insert(&mut set, 0, 600);
+    }
+    run(&mut set, 300_000, until, |_, _| Answer::Failed(Failure::Throttled));
+    set
+}
+
+/// The first call that goes from then on, and when.
+fn next_call(set: &mut Set, from: u64) -> (Call, u64) {
+    (from..from + 2_000).find_map(|now| Some((*drain(set, now).1.first()?, now))).unwrap()
+}
+
 /// A thousand releases could all wait; fifty extensions could not.
 #[test]
 fn releases_do_not_starve_extensions_where_calls_are_scarce() {
@@ -150,13 +165,12 @@ fn a_throttled_settle_goes_again_when_it_is_its_turn() {
 /// How long leases pause after a call that is throttled while another waits for the gap, where so many are left of forty whose
 /// calls were all throttled for long.
 fn pauses_of_the_last(left: usize) -> Vec<Duration> {
-    let mut set = Set::new(SetPolicy::new());
-    let keys: Vec<_> = (0..40).map(|_| insert(&mut set, 0, 600)).collect();
-    run(&mut set, 300_000, 400_000, |_, _| Answer::Failed(Failure::Throttled));
+    let mut set = crowded(400_000);
+    let keys: Vec<_> = set.iter().map(|(key, _)| key).collect();
     for key in &keys[left - 1..] {
         set.remove(*key);
     }
-    let (now, call) = (400_000..).find_map(|now| Some((now, *drain(&mut set, now).1.first()?))).unwrap();
+    let (call, now) = next_call(&mut set, 400_000);
     // In its middle one millisecond later.
     insert(&mut set, now - 1_999, 4);
     assert_eq!(drain(&mut set, now + 1).1, []);
@@ -180,21 +194,6 @@ fn what_is_left_of_a_crowd_waits_as_each_alone_does() {
     let pauses = pauses_of_the_last(10);
     assert_eq!(pauses.len(), 9);
     assert!(pauses.iter().all(|pause| *pause >= Duration::from_secs(2)), "{pauses:?}");
-}
-
-/// Forty leases whose calls were all throttled, from the middle at 300 s until then: calls are kept apart, and leases wait.
-fn crowded(until: u64) -> Set {
-    let mut set = Set::new(SetPolicy::new());
-    for _ in 0..40 {
-        insert(&mut set, 0, 600);
-    }
-    run(&mut set, 300_000, until, |_, _| Answer::Failed(Failure::Throttled));
-    set
-}
-
-/// The first call that goes from then on, and when.
-fn next_call(set: &mut Set, from: u64) -> (Call, u64) {
-    (from..from + 2_000).find_map(|now| Some((*drain(set, now).1.first()?, now))).unwrap()
 }
 
 /// A lease on its own gives up a second before its end; here the next turn may still come in time.
