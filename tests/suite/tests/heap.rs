@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use sqs_lease_driver::core::{Answer, LeaseSet, Policy};
+use sqs_lease_driver::core::{Answer, Failure, LeaseSet, Policy};
 use sqs_lease_driver::{
     ChangeVisibility, Keeper, Moment, Queue, Receipt, ReceiptHandle, Received, Reply, SetPolicy, Settings,
     Visibility,
@@ -25,6 +25,11 @@ fn many_leases_cost_few_bytes_and_extensions_none() {
     for leases in [1_200, 12_000, 120_000] {
         core_alone(leases);
     }
+    let [alone, after_others] = [0, 40].map(beside_others_that_are_gone);
+    assert!(
+        after_others <= alone,
+        "{after_others} bytes per lease after those of 40 other policies, {alone} else"
+    );
     let [at_the_peak, left] = events_not_taken_out();
     assert!(
         left <= FIXED && at_the_peak > 10 * FIXED,
@@ -87,6 +92,31 @@ fn core_alone(leases: u32) {
     }
     let left = Heap::counts().live - before;
     assert!(left <= FIXED + steady / 10, "{leases}: {left} of {steady} bytes are left when all are gone");
+}
+
+/// Bytes per lease in a set where there was a lease of each of so many other policies before: what leases of one policy share is
+/// free again when the last of them is gone, also where calls have failed.
+fn beside_others_that_are_gone(others: u64) -> isize {
+    let timeout = Visibility::new(30).unwrap();
+    let mut set = LeaseSet::new(SetPolicy::new());
+    let mut now = Moment::from_secs(1);
+    for guard in 1..=others {
+        let policy = Policy::new().guard(Duration::from_millis(guard));
+        let key = set.insert(&policy, Received::new(now, timeout), 0, now);
+        for answer in [Answer::Failed(Failure::Transient), Answer::Done] {
+            now = set.poll_timeout().unwrap();
+            let call = set.poll_call(now).unwrap();
+            set.handle_answer(call.id, answer, now);
+            while set.poll_event(now).is_some() {}
+        }
+        set.remove(key);
+    }
+    let before = Heap::counts().live;
+    for number in 0..1_000 {
+        set.insert(&Policy::new(), Received::new(now, timeout), number, now);
+    }
+    // Less where they take pages that the others left.
+    (Heap::counts().live - before) / 1_000
 }
 
 /// Bytes for the events of 12 000 extensions, and what is left of them when all are taken out.
